@@ -1,12 +1,14 @@
-// Measures search on RocksDB without a network: what it costs to save notes with and without the index of words, its
-// size, the time to build it for notes that are stored already, and the time of searches.
+// Measures search without a network: what it costs to save notes with and without the index of words, its size, the
+// time to build it for notes that are stored already, and the time of searches. In the place of the directory it takes
+// the address of a PostgreSQL, whose database must be empty; then the processor time is only that of this program.
 //
-//   search_cost [notes = 100000] [directory = search_cost.data]
+//   search_cost [notes = 100000] [directory or postgres://… = search_cost.data]
 //
 // A note has 5 to 35 words out of 50,000, whose frequencies follow Zipf's law as in natural text; the most frequent one
 // is in nearly every note. The directory is made anew.
 #include <algorithm>
 #include <chrono>
+#include <cinttypes>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
@@ -21,6 +23,7 @@
 #include "bench/measure/own_cpu.h"
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/signature.h"
+#include "relay/store/postgres/postgres_store.h"
 #include "relay/store/rocksdb_store.h"
 
 namespace weir {
@@ -30,6 +33,7 @@ using SteadyClock = std::chrono::steady_clock;
 
 constexpr size_t kVocabulary = 50'000;
 constexpr size_t kBatch = 256;
+constexpr Duration kPatience = std::chrono::seconds(60);
 constexpr uint64_t kFirstTime = 1'700'000'000;
 
 [[noreturn]] void Fail(const Status& status) {
@@ -42,7 +46,8 @@ std::string WordOf(size_t rank) { return "w" + std::to_string(rank * 2'654'435'7
 
 class Notes {
  public:
-  Notes() {
+  // The notes with another `first` are others.
+  explicit Notes(uint64_t first = 0) : made_(first) {
     double sum = 0;
     for (size_t rank = 0; rank < kVocabulary; ++rank) sums_.push_back(sum += 1.0 / static_cast<double>(rank + 1));
   }
@@ -62,15 +67,27 @@ class Notes {
   std::vector<double> sums_;
   EventParser parser_;
   Signer signer_{1};
-  uint64_t made_ = 0;
+  uint64_t made_;
 };
 
-std::unique_ptr<RocksDbStore> Open(const std::string& path, bool searches) {
-  StoreOptions options{.path = path, .settings = {.sync = SyncMode::kOff}, .own_urls = {}, .address = {}};
-  options.searched_kinds = searches ? std::vector<uint16_t>{1} : std::vector<uint16_t>{};
-  Result<std::unique_ptr<RocksDbStore>> store = RocksDbStore::Open(options);
+template <typename Store>
+std::unique_ptr<EventStore> Opened(Result<std::unique_ptr<Store>> store) {
   if (!store.ok()) Fail(store.status());
   return std::move(store).value();
+}
+
+bool IsPostgres(const std::string& place) { return place.starts_with("postgres"); }
+
+std::unique_ptr<EventStore> Open(const std::string& path, bool searches) {
+  const std::vector<uint16_t> kinds = searches ? std::vector<uint16_t>{1} : std::vector<uint16_t>{};
+  if (IsPostgres(path)) {
+    PostgresStoreOptions options{.conninfo = path, .settings = {.origin = "search_cost"}, .own_urls = {}};
+    options.searched_kinds = kinds;
+    return Opened(PostgresStore::Open(options));
+  }
+  StoreOptions options{.path = path, .settings = {.sync = SyncMode::kOff}, .own_urls = {}, .address = {}};
+  options.searched_kinds = kinds;
+  return Opened(RocksDbStore::Open(options));
 }
 
 void Report(const char* what, size_t notes, SteadyClock::time_point start, Duration cpu_before) {
@@ -80,8 +97,8 @@ void Report(const char* what, size_t notes, SteadyClock::time_point start, Durat
               cpu / static_cast<double>(notes) * 1e6, wall);
 }
 
-void SaveAll(RocksDbStore& store, const char* what, size_t count) {
-  Notes notes;
+void SaveAll(EventStore& store, const char* what, size_t count, uint64_t first = 0) {
+  Notes notes(first);
   std::vector<SaveResult> results(kBatch);
   Duration making{};
   const auto start = SteadyClock::now();
@@ -98,7 +115,7 @@ void SaveAll(RocksDbStore& store, const char* what, size_t count) {
   Report(what, count, start, before + making);
 }
 
-void Build(RocksDbStore& store, size_t count) {
+void Build(EventStore& store, size_t count) {
   const auto start = SteadyClock::now();
   const Duration before = OwnProcessorTime();
   while (true) {
@@ -110,7 +127,7 @@ void Build(RocksDbStore& store, size_t count) {
   Report("building the index", count, start, before);
 }
 
-void Search(const RocksDbStore& store, const char* what, const std::function<std::string()>& text) {
+void Search(const EventStore& store, const char* what, const std::function<std::string()>& text) {
   constexpr size_t kSearches = 400;
   std::vector<double> millis;
   std::vector<double> busy_millis;
@@ -140,7 +157,7 @@ void Search(const RocksDbStore& store, const char* what, const std::function<std
               static_cast<double>(most_work) / 1e6);
 }
 
-void SearchAll(const RocksDbStore& store) {
+void SearchAll(const EventStore& store) {
   Notes notes;
   std::mt19937_64 random(2);
   const auto of_ranks = [&random](size_t from, size_t to) { return WordOf(from + random() % (to - from)); };
@@ -154,18 +171,26 @@ void SearchAll(const RocksDbStore& store) {
 }
 
 int Main(size_t count, const std::string& directory) {
-  std::filesystem::remove_all(directory);
-  {
+  const bool is_postgres = IsPostgres(directory);
+  if (!is_postgres) std::filesystem::remove_all(directory);
+  const std::string without = directory + (is_postgres ? "" : "/without");
+  if (!is_postgres) {
     const auto store = Open(directory + "/with", true);
     SaveAll(*store, "saving, with the index", count);
   }
   const auto store = [&] {
-    SaveAll(*Open(directory + "/without", false), "saving, without the index", count);
-    return Open(directory + "/without", true);
+    SaveAll(*Open(without, false), "saving, without the index", count);
+    return Open(without, true);
   }();
   Build(*store, count);
+  if (is_postgres) {
+    SaveAll(*store, "saving, with the index", count, count);
+    PostgresSession session(directory);
+    if (const Status connected = session.Connect(kPatience); !connected.ok()) Fail(connected);
+    if (const Status read = static_cast<PostgresStore&>(*store).ReadSizes(session, kPatience); !read.ok()) Fail(read);
+  }
   const StoreSizes sizes = store->Sizes();
-  std::printf("%zu notes: %.1f MB on disk, %.1f of it the index of words\n", count,
+  std::printf("%" PRIu64 " notes: %.1f MB on disk, %.1f of it the index of words\n", sizes.events,
               static_cast<double>(sizes.disk_bytes) / 1e6, static_cast<double>(sizes.search_bytes) / 1e6);
   SearchAll(*store);
   return 0;
@@ -175,6 +200,7 @@ int Main(size_t count, const std::string& directory) {
 }  // namespace weir
 
 int main(int argc, char** argv) {
-  const weir::Arguments arguments(argc, argv, "search_cost [notes = 100000 [directory = search_cost.data]]", 2);
+  const weir::Arguments arguments(argc, argv,
+                                  "search_cost [notes = 100000 [directory or postgres://… = search_cost.data]]", 2);
   return weir::Main(arguments.Count(0, 100000), arguments.Text(1, "search_cost.data"));
 }

@@ -114,16 +114,6 @@ std::string ExportBar(const ProgressNumbers& progress, uint64_t expected) {
   return text;
 }
 
-// Returns an error if the number is of another store, or of this one before it was restored from a backup.
-Status CheckSerial(const EventStore& store, const Moment& after) {
-  const Result<Moment> now = store.Now();
-  if (!now.ok()) return now.status();
-  if (now.value().Covers(after)) return {};
-  return Status::Error("--since-serial " + ToText(after) + " is beyond the last event of this store, " +
-                       ToText(now.value()) +
-                       ": it is of another one, or of this one before it was restored; export all");
-}
-
 Status KeepSerial(const std::string& file, const std::string& serial) {
   if (file.empty() || ReplaceFile(file, serial + "\n")) return {};
   return Status::Error("cannot write " + file + ": " + std::strerror(errno));
@@ -193,7 +183,8 @@ int ExportCommand(int argc, char** argv) {
   if (!plan.ok()) return line.Fail(plan.status());
   const auto store = OpenForReading(flags.reading);
   if (!store.ok()) return line.Fail(store.status());
-  if (const Status known = CheckSerial(*store.value(), plan.value().after); !known.ok()) return line.Fail(known);
+  if (const Status known = CheckAfter(*store.value(), plan.value().after); !known.ok())
+    return line.Fail(Status::Error("--since-serial " + known.message()));
   const auto encoder = Encoder::Create(flags.output);
   if (!encoder.ok()) return line.Fail(encoder.status(), kFailed);
   const Status status = Export(*store.value(), std::move(plan).value(), flags, encoder.value().get());

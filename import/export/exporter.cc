@@ -8,6 +8,7 @@
 #include "import/export/oldest_first.h"
 #include "relay/nostr/expiration.h"
 #include "relay/store/matching_work.h"
+#include "relay/store/moment_text.h"
 
 namespace weir {
 namespace {
@@ -119,6 +120,15 @@ Result<ExportOrder> ParseExportOrder(std::string_view name) {
   if (name == "oldest") return ExportOrder::kOldest;
   if (name == "newest") return ExportOrder::kNewest;
   return Status::Error("no order \"" + std::string(name) + "\"; there are arrival, oldest and newest");
+}
+
+Status CheckAfter(const EventStore& store, const Moment& after) {
+  if (after.last().empty()) return {};
+  const Result<Moment> now = store.Now();
+  if (!now.ok()) return now.status();
+  if (now.value().Covers(after)) return {};
+  return Status::Error(ToText(after) + " is beyond the last event of this store, " + ToText(now.value()) +
+                       ": it is of another one, or of this one before it was restored; export all");
 }
 
 Status Check(const ExportPlan& plan) {

@@ -45,6 +45,9 @@ struct ExportPlan {
 // Returns an error if a filter has a limit and the order is not kNewest, if `since` is after `until`, or if `after` is
 // not empty and the order is not kArrival.
 Status Check(const ExportPlan& plan);
+// Returns an error if `after` is not covered by what the store has: it is of another store, or of this one before it
+// was restored from a backup. May wait for a database server.
+Status CheckAfter(const EventStore& store, const Moment& after);
 
 // Only one thread at a time may use an exporter. The store must outlive the exporter. An exporter exports no event
 // twice. It may or may not export events that are saved or deleted during the export. If an event is replaced during

@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "relay/net/http_error.h"
+#include "relay/store/moment_text.h"
 
 namespace weir {
 namespace {
@@ -17,6 +18,7 @@ constexpr Duration kRetryAfter = std::chrono::seconds(1);
 // A proxy may hide a broken connection and pass on a part of the answer as if it were whole. The count of events in
 // this trailer reveals that.
 constexpr const char* kEventsTrailer = "Weir-Exported-Events";
+constexpr const char* kSerialTrailer = "Weir-Exported-Serial";
 
 }  // namespace
 
@@ -120,7 +122,7 @@ void ExportSession::RunSlice() {
     const MutexLock lock(mutex_);
     slice_is_out_ = false;
     if (exporter_) CountHeld(exporter_->held_bytes());
-    if (gone_ || piece.done || !piece.status.ok()) Release();
+    if (gone_ || piece.done || !piece.status.ok() || !piece.wrong.ok()) Release();
   }
   post_([self = shared_from_this(), piece = std::move(piece)] { self->OnPiece(piece); });
 }
@@ -131,7 +133,11 @@ ExportSession::Piece ExportSession::NextPiece() {
     const MutexLock lock(mutex_);
     if (gone_) return piece;
   }
-  if (exporter_ == nullptr) exporter_ = Exporter::Make(parts_.context.store, std::move(parts_.plan));
+  if (exporter_ == nullptr) {
+    piece.wrong = CheckAfter(parts_.context.store, parts_.plan.after);
+    if (!piece.wrong.ok()) return piece;
+    exporter_ = Exporter::Make(parts_.context.store, std::move(parts_.plan));
+  }
   const Result<Progress> progress = exporter_->Next({}, [&](EventView event) {
     piece.text.append(event.json()).push_back('\n');
     ++piece.events;
@@ -140,6 +146,8 @@ ExportSession::Piece ExportSession::NextPiece() {
     piece.status = progress.status();
   } else {
     piece.done = progress.value() == Progress::kDone;
+    const Moment reached = exporter_->reached();
+    if (piece.done && !reached.last().empty()) piece.reached = ToText(reached);
   }
   parts_.counters.export_events.fetch_add(piece.events, std::memory_order_relaxed);
   return piece;
@@ -147,16 +155,21 @@ ExportSession::Piece ExportSession::NextPiece() {
 
 void ExportSession::OnPiece(const Piece& piece) {
   if (over_) return;
+  if (!piece.wrong.ok()) return Break("since_serial=" + piece.wrong.message(), 400);
   if (!piece.status.ok()) return Break("the store cannot be read: " + piece.status.message());
   events_ += piece.events;
   if (!std::exchange(begun_, true)) {
-    exchange_->Begin({.content_type = kJsonLines, .body = piece.text, .headers = {{"Trailer", kEventsTrailer}}});
+    exchange_->Begin({.content_type = kJsonLines,
+                      .body = piece.text,
+                      .headers = {{"Trailer", std::string(kEventsTrailer) + ", " + kSerialTrailer}}});
   } else if (!piece.text.empty()) {
     exchange_->Write(piece.text);
   }
   if (piece.done) {
     over_ = done_ = true;
-    return exchange_->EndWith({{kEventsTrailer, std::to_string(events())}});
+    HttpFields trailers{{kEventsTrailer, std::to_string(events())}};
+    if (!piece.reached.empty()) trailers.emplace_back(kSerialTrailer, piece.reached);
+    return exchange_->EndWith(trailers);
   }
   // If the export has to wait, it loses what it has read before its next event (Exporter::Suspend). So it keeps its
   // permission until an event comes out, longer each time; else exports that take turns could all begin again for ever.
@@ -182,11 +195,11 @@ void ExportSession::SubmitWhenTaken() {
   });
 }
 
-void ExportSession::Break(const std::string& cause) {
+void ExportSession::Break(const std::string& cause, int http_status) {
   over_ = true;
   spdlog::warn("export to {} broke off, {}: {} events", parts_.address, cause, events());
   if (begun_) return exchange_->Abort(cause);
-  exchange_->Begin(PlainErrorAsJson({.status = 503, .body = cause + "\n", .headers = {}}));
+  exchange_->Begin(PlainErrorAsJson({.status = http_status, .body = cause + "\n", .headers = {}}));
   exchange_->End();
 }
 

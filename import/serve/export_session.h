@@ -66,6 +66,8 @@ class ExportSession final : public HttpStreamHandler, public std::enable_shared_
     std::string text;
     uint64_t events = 0;
     bool done = false;
+    std::string reached;  // for a later export (Exporter::reached), once the export is done; empty: by another order
+    Status wrong;         // an error of the client
     Status status;
   };
 
@@ -78,7 +80,7 @@ class ExportSession final : public HttpStreamHandler, public std::enable_shared_
   Piece NextPiece();
   void OnPiece(const Piece& piece);
   void SubmitWhenTaken();
-  void Break(const std::string& cause);
+  void Break(const std::string& cause, int http_status = 503);
   void Release() WEIR_REQUIRES(mutex_);
 
   ExportSessionParts parts_;

@@ -32,9 +32,11 @@
 // relay was restarted, or because the run had no POST for 5 s; the client should begin another run. A part 0 begins
 // another run, even if the name is the same; the run that had the name before then gets no further part.
 //
-// GET /api/export[?filter=…&since=…&until=…&order=arrival|oldest|newest]   Returns events as JSONL; several filters are
-// allowed. The trailer field Weir-Exported-Events has the number of events. An incomplete answer has neither a last
-// HTTP chunk nor this trailer, so the client sees that it is not complete.
+// GET /api/export[?filter=…&since=…&until=…&since_serial=…&order=arrival|oldest|newest]   Returns events as JSONL;
+// several filters are allowed. The trailer field Weir-Exported-Events has the number of events; by arrival, the trailer
+// field Weir-Exported-Serial has the since_serial of a later export. An incomplete answer has neither a last HTTP chunk
+// nor these trailers, so the client sees that it is not complete. A since_serial beyond the store's last event is
+// refused with 400.
 #pragma once
 
 #include <atomic>

@@ -5,6 +5,7 @@
 
 #include "config/text/parse.h"
 #include "config/text/url.h"
+#include "relay/store/moment_text.h"
 
 namespace weir {
 namespace {
@@ -42,7 +43,13 @@ Status SetExport(const std::string& name, const std::string& value, const Filter
     plan->order = order.value();
     return Status();
   }
-  return Unknown(name, "filter, since, until and order");
+  if (name == "since_serial") {
+    Result<Moment> after = ParseSerials(value);
+    if (!after.ok()) return Bad(name, value, after.status().message());
+    plan->after = std::move(after).value();
+    return Status();
+  }
+  return Unknown(name, "filter, since, until, since_serial and order");
 }
 
 }  // namespace

@@ -20,8 +20,8 @@ struct ImportQuery {
 // Reads verify=true|false, run=… (1 to 64 bytes) and part=…. Returns an error for anything else, or for a part above 0
 // without a run.
 Result<ImportQuery> ParseImportQuery(std::string_view query);
-// Reads `filter`, which may occur several times, `since`, `until` and `order`. Returns an error for anything else, or
-// if Check refuses the plan (import/export/exporter.h). The caller sets the plan's `now_seconds`.
+// Reads `filter`, which may occur several times, `since`, `until`, `since_serial` and `order`. Returns an error for
+// anything else, or if Check refuses the plan (import/export/exporter.h). The caller sets the plan's `now_seconds`.
 Result<ExportPlan> ParseExportQuery(std::string_view query, const FilterLimits& limits);
 
 }  // namespace weir

@@ -196,7 +196,7 @@ void AddTo(CommandLine& line, DeleteFlags& flags) {
       });
   line.Add("--dry-run", &flags.dry_run, "count the events that match, and remove none");
   line.Add("--yes", &flags.yes, "do not ask").Excludes("--dry-run");
-  line.Add("--all", &flags.all, "needed for a filter that matches every event");
+  line.Add("--all", &flags.all, "needed for a filter that matches every event, also with --age");
   line.Add("--json", &flags.json, "print the result as JSON");
   AddTo(line, flags.attach);
   line.SetFooter(

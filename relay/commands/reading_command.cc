@@ -56,10 +56,10 @@ Result<std::unique_ptr<RocksDbStore>> OpenNamedDatabase(const std::string& direc
   return OpenDatabaseForReading(std::filesystem::is_directory(inner, error) ? inner : directory);
 }
 
-Result<std::vector<Filter>> ParseFilters(const std::vector<std::string>& texts) {
+Result<std::vector<Filter>> ParseFilters(const std::vector<std::string>& texts, bool may_search) {
   std::vector<Filter> filters;
   for (const std::string& text : texts) {
-    Result<Filter> filter = ParseFilter(text, {.max_values = std::numeric_limits<size_t>::max()});
+    Result<Filter> filter = ParseFilter(text, {.max_values = std::numeric_limits<size_t>::max(), .search = may_search});
     if (!filter.ok()) return Status::Error("the filter " + text + " is wrong: " + filter.status().message());
     filters.push_back(std::move(filter).value());
   }

@@ -30,7 +30,7 @@ Result<std::unique_ptr<RocksDbStore>> OpenDatabaseForReading(const ReadingFlags&
 Result<std::unique_ptr<RocksDbStore>> OpenNamedDatabase(const std::string& directory);
 
 // Parses filters as a REQ has them (NIP-01), but with any number of values. The error quotes the first filter that is
-// wrong.
-Result<std::vector<Filter>> ParseFilters(const std::vector<std::string>& texts);
+// wrong. `may_search` says whether they may have the field "search" (NIP-50).
+Result<std::vector<Filter>> ParseFilters(const std::vector<std::string>& texts, bool may_search = false);
 
 }  // namespace weir

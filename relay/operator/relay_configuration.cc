@@ -67,11 +67,8 @@ Status CheckRetention(const RelayConfiguration& c) {
 
 Status CheckSearch(const RelayConfiguration& c) {
   const std::string& kinds = c.relay.search_kinds;
-  if (const Result<std::vector<uint16_t>> read = ParseSearchedKinds(kinds); !read.ok())
-    return Status::Error("WEIR_SEARCH_KINDS=" + Printable(kinds) + ": " + read.status().message());
-  if (kinds.empty() || IsEmbedded(c.storage)) return Status();
-  return Status::Error("WEIR_SEARCH_KINDS=" + Printable(kinds) +
-                       " has no effect: only a relay with WEIR_STORE=rocksdb can search; unset one of the two");
+  const Result<std::vector<uint16_t>> read = ParseSearchedKinds(kinds);
+  return read.ok() ? Status() : Status::Error("WEIR_SEARCH_KINDS=" + Printable(kinds) + ": " + read.status().message());
 }
 
 Status CheckLadder(const RelayConfiguration& c) {

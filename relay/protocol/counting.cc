@@ -6,6 +6,8 @@ namespace weir {
 namespace {
 
 constexpr double kMostError = 0.1;
+constexpr const char* kNotBuilt =
+    "error: the search does not find all events yet; ask again when the relay has read them";
 
 }  // namespace
 
@@ -15,9 +17,13 @@ Result<Progress> Counting::Next(const EventStore& store, Query* query, Work most
       ++counted_;
       if (sketch_) sketch_->Add(event.pubkey());
     });
-    if (!progress.ok() || progress.value() == Progress::kDone || query->work() <= most_counted_) return progress;
-    gave_up_ = !store.has_dense_serials();
-    if (gave_up_) return Progress::kDone;
+    const bool is_over = progress.ok() && progress.value() == Progress::kDone;
+    if (is_over && has_search_ && !query->complete()) refusal_ = kNotBuilt;
+    if (!progress.ok() || is_over || query->work() <= most_counted_) return progress;
+    if (has_search_ || !store.has_dense_serials()) {
+      refusal_ = kLooksAtTooMuch;
+      return Progress::kDone;
+    }
     query->Suspend();
     estimate_.emplace(store, *query, counted_);
     return Progress::kMore;
@@ -25,7 +31,7 @@ Result<Progress> Counting::Next(const EventStore& store, Query* query, Work most
   Result<Progress> progress = estimate_->Next(most);
   const bool is_over = !progress.ok() || progress.value() == Progress::kDone;
   if (is_over || query->work() + estimate_->work() <= most_counted_ + most_sampled_) return progress;
-  gave_up_ = estimate_->error() > kMostError;
+  if (estimate_->error() > kMostError) refusal_ = kLooksAtTooMuch;
   return Progress::kDone;
 }
 

@@ -3,7 +3,9 @@
 // First it counts each event that the query finds. If that takes more work than visiting two million events, it
 // estimates the rest from a sample (relay/store/count_estimate.h), with up to a quarter of that work in addition; the
 // answer then says "approximate". If the sample leaves a standard error of more than 10 %, it gives up. It also gives
-// up on a store that cannot be sampled, which is the one on PostgreSQL.
+// up on a store that cannot be sampled, which is the one on PostgreSQL, and if a filter has a search (NIP-50), because
+// finding the words of a sample would take as long as the search. A search is counted only if the index has the words
+// of all events.
 //
 // A count for one filter with one tag value also has a sketch of the authors (relay/nostr/author_sketch.h), but an
 // estimate has none: a client could not see that it is the sketch of a part of the events, and would merge it with
@@ -12,6 +14,7 @@
 // Threads: as for every Gathering.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -40,11 +43,13 @@ class Counting final : public Gathering {
       : subscription_(std::move(subscription)),
         most_counted_(most_counted),
         most_sampled_(most_sampled),
-        sketch_(AuthorSketch::For(filters)) {}
+        sketch_(AuthorSketch::For(filters)),
+        has_search_(std::ranges::any_of(filters, [](const Filter& filter) { return filter.search.has_value(); })) {}
 
   Result<Progress> Next(const EventStore& store, Query* query, Work most) override;
-  // It gives up if the count needs more work than it may do, and an estimate would be too rough.
-  std::string refusal() const override { return gave_up_ ? std::string(kLooksAtTooMuch) : ""; }
+  // It gives up if the count needs more work than it may do, and an estimate would be too rough, or if there are events
+  // that a search does not find yet.
+  std::string refusal() const override { return std::string(refusal_); }
   bool is_estimate() const { return estimate_.has_value(); }
   uint64_t events() const override { return estimate_ ? estimate_->total() : counted_; }
   Work own_work() const override { return estimate_ ? estimate_->work() : 0; }
@@ -57,7 +62,8 @@ class Counting final : public Gathering {
   uint64_t counted_ = 0;
   std::optional<AuthorSketch> sketch_;
   std::optional<CountEstimate> estimate_;
-  bool gave_up_ = false;
+  const bool has_search_;
+  std::string_view refusal_;
 };
 
 }  // namespace weir

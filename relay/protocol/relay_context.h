@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "config/clock.h"
 #include "monitors/own_bytes.h"
@@ -16,6 +17,7 @@
 #include "relay/protocol/relay_settings.h"
 #include "relay/protocol/scan_turns.h"
 #include "relay/rules/rules_in_force.h"
+#include "relay/search/searched_kinds.h"
 #include "relay/store/event_store.h"
 #include "throttle/adaptive_limiter.h"
 
@@ -35,6 +37,8 @@ struct RelayContext {
   ByteBudget& budget;                      // the bytes of all events that are in flight
   uint64_t max_pending_bytes = 0;          // the bytes of waiting output above which the server ends a connection
   uint64_t max_message_bytes = 256 << 10;  // the longest message of a client
+  // WEIR_SEARCH_KINDS, sorted, which Check has accepted.
+  std::vector<uint16_t> searched_kinds = ParseSearchedKinds(settings.search_kinds).value();
   // The operator's rules. The default has none.
   std::shared_ptr<RulesInForce> rules = std::make_shared<RulesInForce>();
   std::unique_ptr<ScanTurns> scan_turns = std::make_unique<ScanTurns>();

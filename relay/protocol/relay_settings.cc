@@ -39,7 +39,7 @@ void DeclareEventLimits(SettingTable& table, RelaySettings& s) {
   table.Add(
       "SEARCH_KINDS", &s.search_kinds,
       "kinds of events whose content can be searched (NIP-50), with commas: 1,30023; empty: none, and the index of "
-      "words is removed. Only with WEIR_STORE=rocksdb");
+      "words in a RocksDB is removed; that in a PostgreSQL stays, for the other relays");
   table.Add(
       "EOSE_COMPLETENESS", &s.eose_completeness,
       "whether EOSE has a third element that says if all matches were sent (NIP-67); several clients reject an EOSE "

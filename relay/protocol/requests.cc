@@ -70,7 +70,7 @@ void Requests::CloseSilentSyncs() {
 
 void Requests::Add(std::string name, std::vector<Filter> filters, Verb verb, std::string message) {
   std::string refusal = RefusalOf(filters, verb);
-  if (refusal.empty()) refusal = PrepareSearches(context_.settings.search_kinds, verb, &filters);
+  if (refusal.empty()) refusal = PrepareSearches(context_.searched_kinds, verb, &filters);
   if (const Work work = WorkOfSearches(filters); work > 0) peer_->Charge(work);
   const bool may_want_auth = context_.settings.auth && peer_->identity()->empty() && MayWantAuth(filters);
   const auto request =

@@ -1,6 +1,7 @@
 // Searches: the filters of a request that search the content of events (NIP-50).
 #pragma once
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -10,10 +11,11 @@
 
 namespace weir {
 
-// Restricts the filters with a search to the kinds that are searched (WEIR_SEARCH_KINDS), for stored events and for new
-// ones. Returns the reason to refuse the request, with NIP-01's prefix; empty if there is none: a search without words,
-// or with too many, too many searches, and a search in a COUNT or NEG-OPEN are refused.
-std::string PrepareSearches(const std::string& search_kinds, Verb verb, std::vector<Filter>* filters);
+// Restricts the filters with a search to the kinds that are searched (WEIR_SEARCH_KINDS), which are sorted, for stored
+// events and for new ones. Returns the reason to refuse the request, with NIP-01's prefix; empty if there is none: a
+// search without words, or with too many, too many searches, and a search in a NEG-OPEN are
+// refused.
+std::string PrepareSearches(const std::vector<uint16_t>& searched_kinds, Verb verb, std::vector<Filter>* filters);
 // Returns the most work of finding the words of a request's searches.
 Work WorkOfSearches(const std::vector<Filter>& filters);
 

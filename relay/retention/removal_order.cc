@@ -55,8 +55,10 @@ bool ReadField(JsonScanner& json, std::string_view name, RemovalOrder* order) {
 Status RemovalOrder::Check() const {
   if (filters.empty()) return Status::Error("filters are missing; [{}] matches every event");
   if (counted && dry_run) return Status::Error("a dry run counts the events, so \"counted\" has no effect");
-  if (all || older_than_seconds > 0 || std::ranges::none_of(filters, MatchesAll)) return {};
-  return Status::Error("the filter {} matches every event; if all are meant, that must be said");
+  if (all || std::ranges::none_of(filters, MatchesAll)) return {};
+  return Status::Error(older_than_seconds > 0
+                           ? "the filter {} matches every event of this age; if all are meant, that must be said"
+                           : "the filter {} matches every event; if all are meant, that must be said");
 }
 
 std::vector<Filter> RemovalOrder::FiltersAt(uint64_t now_seconds) const {

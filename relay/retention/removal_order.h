@@ -22,7 +22,8 @@ struct RemovalOrder {
   // The number of events that match, if they were counted before. Otherwise they are counted first.
   std::optional<uint64_t> counted;
 
-  // Returns an error if there are no filters, or if one matches every event and neither `all` is set nor an age is.
+  // Returns an error if there are no filters, or if one matches every event, at least those of the age, and `all` is
+  // not set.
   Status Check() const;
   // Returns the filters for a removal that begins at this time.
   std::vector<Filter> FiltersAt(uint64_t now_seconds) const;

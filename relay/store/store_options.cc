@@ -97,10 +97,11 @@ ColumnFamilyOptions IndexOptions(uint64_t write_buffer_bytes, int trigger) {
   return family;
 }
 
-// A search reads the entries of a word, which is the prefix of their keys.
+// A search reads the entries of a word, which is the prefix of their keys. The key of the state is shorter, and an
+// iterator with prefix_same_as_start that comes to it asks for its prefix.
 ColumnFamilyOptions SearchOptions(uint64_t write_buffer_bytes, int trigger) {
   ColumnFamilyOptions family = IndexOptions(write_buffer_bytes, trigger);
-  family.prefix_extractor.reset(rocksdb::NewFixedPrefixTransform(sizeof(uint64_t)));
+  family.prefix_extractor.reset(rocksdb::NewCappedPrefixTransform(sizeof(uint64_t)));
   return family;
 }
 

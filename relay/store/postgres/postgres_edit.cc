@@ -79,6 +79,11 @@ Result<PostgresRows> PostgresEdit::AskFirst(const PostgresStatement& statement, 
   return found;
 }
 
+void PostgresEdit::Change(const PostgresStatement& statement, PostgresValues values, std::optional<size_t> rows) {
+  AskBegin();
+  Ask(statement, std::move(values), rows ? Expect(*rows) : Take());
+}
+
 Status PostgresEdit::LookUp(std::span<const Event> events, std::span<const PublicKey> authors,
                             std::vector<Known>* known, std::vector<std::optional<uint64_t>>* until) {
   AskBegin();

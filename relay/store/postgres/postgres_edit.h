@@ -25,6 +25,7 @@
 #include "relay/store/event_store.h"
 #include "relay/store/postgres/postgres_columns.h"
 #include "relay/store/postgres/schema.h"
+#include "relay/store/search/searched_events.h"
 #include "relay/store/store_edit.h"
 #include "relay/store/store_walk.h"
 
@@ -34,13 +35,17 @@ class PostgresEdit final : public StoreEdit {
  public:
   // If `alone` is true, the edit locks the rows of all origins, so no other relay can save until the edit ends. Commit
   // then sends COMMIT even if there are no changes; as the locks are written to the log, it waits for the standbys.
-  // `patience` is the longest wait for an answer from the server. `session` must be connected. `session` and `origin`
-  // must outlive the edit.
-  PostgresEdit(PostgresSession& session, const PostgresOrigin& origin, bool alone, Duration patience)
-      : session_(session), origin_(origin), alone_(alone), patience_(patience) {}
+  // `patience` is the longest wait for an answer from the server. If `searched` is not null, the edit also saves the
+  // words of the events that it adds. `session` must be connected. `session`, `origin` and `searched` must outlive the
+  // edit.
+  PostgresEdit(PostgresSession& session, const PostgresOrigin& origin, bool alone, Duration patience,
+               const SearchedEvents* searched = nullptr)
+      : session_(session), origin_(origin), alone_(alone), patience_(patience), searched_(searched) {}
 
   // Runs a statement in the transaction and returns its rows. Begins the transaction if necessary.
   Result<PostgresRows> AskFirst(const PostgresStatement& statement, PostgresValues values);
+  // Queues a statement that changes data, for Commit, which fails if it changes another number of rows than `rows`.
+  void Change(const PostgresStatement& statement, PostgresValues values, std::optional<size_t> rows = std::nullopt);
   Status LookUp(std::span<const Event> events, std::span<const PublicKey> authors, std::vector<Known>* known,
                 std::vector<std::optional<uint64_t>>* until) override;
   Result<std::optional<Handle>> Find(const EventId& id) override;
@@ -52,6 +57,9 @@ class PostgresEdit final : public StoreEdit {
   uint64_t TakeSerial() override { return ++last_serial_; }
   void Remove(Handle handle, EventView event) override;
   bool IsRemoved(Handle handle) const override { return stored_[handle].removed; }
+  Work adding_work(EventView event) const override {
+    return SavingWorkOf(event) + (searched_ == nullptr ? 0 : searched_->SavingWork(event));
+  }
   Work removal_work() const override { return removal_work_; }
 
   void Add(EventView event, uint64_t serial) override;
@@ -143,8 +151,9 @@ class PostgresEdit final : public StoreEdit {
   const PostgresOrigin& origin_;
   const bool alone_;
   const Duration patience_;
-  bool begun_ = false;     // the transaction has begun and not ended
-  bool conflict_ = false;  // another relay was faster
+  const SearchedEvents* const searched_;  // null if the edit saves no words
+  bool begun_ = false;                    // the transaction has begun and not ended
+  bool conflict_ = false;                 // another relay was faster
   bool has_written_ = false;
   Status refused_;  // an error if another process has taken the origin's name
   uint64_t serial_before_ = 0;

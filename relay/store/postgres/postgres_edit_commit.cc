@@ -5,6 +5,7 @@
 
 #include "relay/store/postgres/postgres_edit.h"
 #include "relay/store/postgres/postgres_edit_statements.h"
+#include "relay/store/postgres/postgres_words.h"
 
 namespace weir {
 namespace {
@@ -162,6 +163,10 @@ void PostgresEdit::WriteEvents() {
       {});
   if (!tags.ids.empty())
     Ask(kAddTags, PostgresValues().Array(tags.tags).Array(tags.kinds).Array(tags.times).Array(tags.ids), {});
+  WordRows words;
+  if (searched_ != nullptr)
+    for (const auto& [event, serial] : added_) words.Add(*searched_, event);
+  if (!words.ids.empty()) Ask(kAddWords, words.Values(), {});
 }
 
 Status PostgresEdit::Commit() {
@@ -183,6 +188,15 @@ Status PostgresEdit::Commit() {
           .Int64(static_cast<int64_t>(last_serial_))
           .Int64(more),
       {});
+  // The serial also moves on without new events, and `high` with it, as long as no earlier event lacks its words.
+  if (searched_ != nullptr)
+    Ask(kHaveWords,
+        PostgresValues()
+            .Int32(static_cast<int32_t>(origin_.number))
+            .Bytes(SearchedText(searched_->kinds()))
+            .Int64(static_cast<int64_t>(serial_before_))
+            .Int64(static_cast<int64_t>(last_serial_)),
+        {});
   Ask(kCommit, {}, {});
   has_written_ = true;
   (void)session_.TakeUnreplicated();  // a warning of another transaction

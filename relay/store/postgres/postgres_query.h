@@ -22,6 +22,11 @@ class PostgresQuery final : public MatchingQuery<PostgresScan> {
   Result<Progress> Next(const Slice& slice, const OnMatch& on_match) override;
   void Suspend() override;
   uint64_t held_bytes() const override;
+  // Sets the moment of the query, instead of the one at which Next is first called.
+  void Use(const Moment& moment) {
+    moment_ = moment;
+    has_begun_ = true;
+  }
 
  private:
   // A part whose scan has found an event.

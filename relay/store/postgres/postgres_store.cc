@@ -11,6 +11,8 @@
 #include "relay/store/postgres/postgres_edit.h"
 #include "relay/store/postgres/postgres_edit_statements.h"
 #include "relay/store/postgres/postgres_query.h"
+#include "relay/store/postgres/postgres_search_query.h"
+#include "relay/store/postgres/postgres_word_build.h"
 #include "relay/store/save_plan.h"
 
 namespace weir {
@@ -86,6 +88,8 @@ PostgresStore::PostgresStore(const PostgresStoreOptions& options)
       memo_reader_(conninfo(), 1, options.settings.timeout),
       writer_(conninfo()) {}
 
+PostgresStore::~PostgresStore() = default;
+
 std::string PostgresStore::conninfo() const {
   return options_.read_only ? options_.conninfo : WithWritableHost(options_.conninfo);
 }
@@ -104,11 +108,20 @@ Status PostgresStore::OpenAll() {
   Result<std::string> database = DatabaseToken(writer_, patience);
   if (!database.ok()) return database.status();
   database_ = std::move(database).value();
+  if (options_.read_only || !options_.searched_kinds.empty()) {
+    Result<std::vector<uint16_t>> kinds = options_.read_only
+                                              ? SearchedKindsOf(writer_, patience)
+                                              : OpenSearchTables(writer_, options_.searched_kinds, patience);
+    if (!kinds.ok()) return kinds.status();
+    if (!kinds.value().empty()) searched_ = std::make_unique<const SearchedEvents>(std::move(kinds).value());
+  }
   if (!options_.read_only) {
     Result<PostgresOrigin> origin = TakeOrigin(writer_, options_.settings.origin, !options_.is_history, patience);
     if (!origin.ok()) return origin.status();
     origin_ = std::move(origin).value();
   }
+  if (searched_ != nullptr && !options_.read_only)
+    if (Status begun = BeginWords(writer_, *searched_, patience); !begun.ok()) return begun;
   return ReadSizes(writer_, patience);
 }
 
@@ -129,7 +142,7 @@ Result<uint64_t> PostgresStore::Write(PostgresOrigin& origin, bool alone,
   for (int tries = 1;; ++tries) {
     if (!writer_.connected())
       if (Status connected = Connect(writer_); !connected.ok()) return connected;
-    PostgresEdit edit(writer_, origin, alone || in_doubt_, options_.settings.timeout);
+    PostgresEdit edit(writer_, origin, alone || in_doubt_, options_.settings.timeout, searched_.get());
     Status done;
     try {
       done = work(edit);
@@ -278,6 +291,9 @@ Result<std::vector<bool>> PostgresStore::StoredSigned(std::span<const EventView>
 }
 
 std::unique_ptr<Query> PostgresStore::Find(std::vector<Filter> filters, const QueryOptions& options) const {
+  if (std::ranges::any_of(filters, [](const Filter& filter) { return filter.search.has_value(); }))
+    return std::make_unique<PostgresSearchQuery>(readers_, options_.settings.timeout, searched_.get(), filters,
+                                                 options);
   return std::make_unique<PostgresQuery>(readers_, options_.settings.timeout, std::move(filters), options);
 }
 
@@ -417,7 +433,8 @@ Status PostgresStore::ReadSizes(PostgresSession& session, Duration patience) {
   session.Queue(kDiskBytes);
   const Result<std::vector<PostgresRows>> bytes = session.Run(patience);
   if (bytes.ok()) disk_bytes_ = static_cast<uint64_t>(bytes.value()[0].Int(0, 0));
-  return session.connected() ? Status() : bytes.status();
+  if (!session.connected()) return bytes.status();
+  return searched_ == nullptr ? Status() : ReadWordSizes(session, patience);
 }
 
 }  // namespace weir

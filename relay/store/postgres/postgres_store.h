@@ -54,16 +54,21 @@ struct PostgresStoreOptions {
   std::vector<std::string> own_urls;  // addresses of this relay (StoreOptions in rocksdb_store.h)
   bool read_only = false;             // writes nothing, takes no origin name, and may use a standby
   bool create = true;                 // false: missing tables are an error
-  bool is_history = false;            // true: for imports; the subscribers of other relays do not get the saved events
+  // The kinds whose content this process searches, sorted; none: it does not search, and saves no words
+  // (postgres_word_build.h). The words of other processes stay.
+  std::vector<uint16_t> searched_kinds;
+  bool is_history = false;  // true: for imports; the subscribers of other relays do not get the saved events
 };
 
 class PostgresEdit;
+class SearchedEvents;
 
 class PostgresStore final : public EventStore {
  public:
   // Connects, makes the tables if necessary, and takes the origin's name. A process that had the name before cannot
   // save any more.
   static Result<std::unique_ptr<PostgresStore>> Open(const PostgresStoreOptions& options);
+  ~PostgresStore() override;
 
   Result<size_t> SaveSome(std::span<const Event> events, uint64_t now_seconds, Work most,
                           std::span<SaveResult> results) override;
@@ -72,6 +77,8 @@ class PostgresStore final : public EventStore {
   Result<OwedPiece> RemoveVanished(Work most) override;
   Result<OwedPiece> RemoveExpired(uint64_t now_seconds, Work most) override;
   Result<OwedPiece> RemoveAuthor(const PublicKey& author, std::string* resume, Work most) override;
+  Result<OwedPiece> BuildSearch(Work most) override;
+  Work SearchWork(EventView event) const override;
   Status WriteMemos(std::span<const Memo> changes) override;
   // Has a connection of its own, so that it does not wait while clients use all others.
   Result<uint64_t> ReadMemos(uint64_t after, const std::function<void(const Memo& memo)>& visit) const override;
@@ -92,7 +99,7 @@ class PostgresStore final : public EventStore {
   Status ScanAll(const Moment& after, const Moment& until,
                  const std::function<bool(Serial serial, EventView event)>& visit) const override;
   Status Flush() override { return {}; }
-  StoreSizes Sizes() const override { return {.events = events_, .disk_bytes = disk_bytes_}; }
+  StoreSizes Sizes() const override;
 
   // Returns a new session for the caller; it is not connected yet.
   std::unique_ptr<PostgresSession> NewSession() const;
@@ -155,6 +162,7 @@ class PostgresStore final : public EventStore {
                              const std::function<bool(EventView event)>& is_meant = {});
   Result<bool> RemoveSome(PostgresEdit& edit, const PostgresStatement& statement, const PostgresValues& key,
                           int64_t until, Work most, const std::function<bool(EventView event)>& is_meant);
+  Status ReadWordSizes(PostgresSession& session, Duration patience);
   void Count(const PostgresEdit& edit);
   void Confirm(PostgresOrigin& origin, const PostgresEdit& edit);
 
@@ -163,6 +171,7 @@ class PostgresStore final : public EventStore {
   mutable SessionPool memo_reader_;
   PostgresSession writer_;
   std::string database_;
+  std::unique_ptr<const SearchedEvents> searched_;  // null if this process does not search
   PostgresOrigin origin_;
   PostgresOrigin history_;      // the second origin; without a name until something is saved there
   bool has_saved_ = false;      // true once a save has locked all origins; false again when this process takes a name
@@ -176,6 +185,8 @@ class PostgresStore final : public EventStore {
   std::atomic<TimePoint> committing_since_{};
   std::atomic<uint64_t> events_ = 0;
   std::atomic<uint64_t> disk_bytes_ = 0;
+  std::atomic<uint64_t> unsearched_ = 0;
+  std::atomic<uint64_t> search_bytes_ = 0;
 };
 
 }  // namespace weir

@@ -83,18 +83,6 @@ Result<bool> HasMemos(PostgresSession& session, Duration patience) {
   return !there.value().empty() && there.value()[0].has_value();
 }
 
-// Another process may be making the table at the same time; one of the two then fails, although the table is there.
-Status AddMemos(PostgresSession& session, Duration patience) {
-  const Result<bool> before = HasMemos(session, patience);
-  if (!before.ok() || before.value()) return before.status();
-  const Status made = session.Ask(std::string(kMemoTable), patience).status();
-  if (made.ok()) return {};
-  if (Status connected = session.Connect(patience); !connected.ok()) return connected;
-  if (Status tuned = Tune(session, patience); !tuned.ok()) return tuned;
-  const Result<bool> after = HasMemos(session, patience);
-  return after.ok() && after.value() ? Status() : Status::Error("cannot make the table weir_memos: " + made.message());
-}
-
 }  // namespace
 
 Status Tune(PostgresSession& session, Duration patience) {
@@ -113,6 +101,18 @@ Status Tune(PostgresSession& session, Duration patience) {
       .status();
 }
 
+Status MakeOnce(PostgresSession& session, const std::string& sql, const AreThere& are_there, const std::string& what,
+                Duration patience) {
+  const Result<bool> before = are_there(session, patience);
+  if (!before.ok() || before.value()) return before.status();
+  const Status made = session.Ask(sql, patience).status();
+  if (made.ok()) return {};
+  if (Status connected = session.Connect(patience); !connected.ok()) return connected;
+  if (Status tuned = Tune(session, patience); !tuned.ok()) return tuned;
+  const Result<bool> after = are_there(session, patience);
+  return after.ok() && after.value() ? Status() : Status::Error("cannot make " + what + ": " + made.message());
+}
+
 Status OpenSchema(PostgresSession& session, bool create, Duration patience) {
   Result<std::optional<int>> format = FormatOf(session, patience);
   if (!format.ok()) return format.status();
@@ -126,7 +126,9 @@ Status OpenSchema(PostgresSession& session, bool create, Duration patience) {
     format = FormatOf(session, patience);
     if (!format.ok() || !format.value()) return Status::Error("cannot make the tables: " + made.message());
   }
-  if (*format.value() == kPostgresFormat) return create ? AddMemos(session, patience) : Status();
+  if (*format.value() == kPostgresFormat) {
+    return create ? MakeOnce(session, std::string(kMemoTable), HasMemos, "the table weir_memos", patience) : Status();
+  }
   return Status::Error("PostgreSQL: the events have format " + std::to_string(*format.value()) +
                        " and this weir knows " + std::to_string(kPostgresFormat) +
                        "; it was written by a newer one: update this program");

@@ -19,7 +19,7 @@
 //
 // The row of the memo with an empty name has the last revision. Each write of memos locks it, so revisions are
 // committed in their order. Databases that an older weir made have no weir_memos; OpenSchema adds it. That weir ignores
-// the table.
+// the table. postgres_word_build.h has two more tables, for the relays that search.
 //
 // For the authors, the kinds, the authors with kinds, the tags and the tags with kinds of NIP-01's filters, and for
 // filters without any of these, there is an index with the events in the order in which a query returns them: (…,
@@ -28,6 +28,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 
 #include "config/status.h"
@@ -41,6 +42,13 @@ inline constexpr int kPostgresFormat = 1;
 // there are none and `create` is false, or if the tables are of a newer weir or of another program. There is no older
 // format.
 Status OpenSchema(PostgresSession& session, bool create, Duration patience);
+
+// Runs `sql`, which makes tables, unless `are_there` says that they are there. Another process may be making them at
+// the same time; one of the two then fails, although the tables are there, which is no error. `what` names them in an
+// error.
+using AreThere = std::function<Result<bool>(PostgresSession& session, Duration patience)>;
+Status MakeOnce(PostgresSession& session, const std::string& sql, const AreThere& are_there, const std::string& what,
+                Duration patience);
 
 struct PostgresOrigin {
   uint32_t number = 0;  // Serial::origin of its events

@@ -1,5 +1,6 @@
 #include "relay/store/search/search_index.h"
 
+#include <algorithm>
 #include <memory>
 #include <utility>
 
@@ -12,8 +13,6 @@ namespace {
 constexpr size_t kStateHead = 1 + 8;
 constexpr size_t kKeyBytes = 8 + 8 + kSerialBytes;
 constexpr size_t kValueBytes = 1 + 2 + 4;
-// A word of a text has about this many bytes, with the space behind it.
-constexpr uint64_t kWordBytes = 6;
 
 }  // namespace
 
@@ -41,16 +40,6 @@ bool ReadSearchEntry(std::string_view key, std::string_view value, SearchEntry* 
   entry->kind = static_cast<uint16_t>(ReadNumber(value.data() + 1, 2));
   entry->by = static_cast<uint32_t>(ReadNumber(value.data() + 3, 4));
   return true;
-}
-
-Work SearchIndex::SplittingWork(EventView event) const {
-  return Searches(event.kind()) ? std::min(event.json().size(), kMostTextBytes) * kSplitByteWork : 0;
-}
-
-Work SearchIndex::SavingWork(EventView event) const {
-  if (!Searches(event.kind())) return 0;
-  const uint64_t words = std::min(event.json().size() / kWordBytes, kMostWords);
-  return words * kEntryWork + SplittingWork(event);
 }
 
 Result<SearchPiece> NextPiece(const Database& database, const SearchIndex& index, Work most,

@@ -20,7 +20,6 @@
 // Threads: the thread that saves calls SetUnbuilt and NextPiece; any thread calls the rest.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -30,11 +29,10 @@
 
 #include "config/status.h"
 #include "relay/account/work.h"
-#include "relay/nostr/content.h"
 #include "relay/nostr/event.h"
-#include "relay/search/search_score.h"
 #include "relay/search/search_words.h"
 #include "relay/store/keys.h"
+#include "relay/store/search/searched_events.h"
 #include "rocksdb/write_batch.h"
 
 namespace weir {
@@ -64,27 +62,19 @@ inline Key SearchRange(uint64_t word) { return Key::Of("").Number(word, 8); }
 // Returns false if the key or the value has the wrong length.
 bool ReadSearchEntry(std::string_view key, std::string_view value, SearchEntry* entry);
 
-class SearchIndex {
+class SearchIndex : public SearchedEvents {
  public:
-  explicit SearchIndex(const SearchState& state) : kinds_(state.kinds), unbuilt_(state.unbuilt) {}
+  explicit SearchIndex(const SearchState& state) : SearchedEvents(state.kinds), unbuilt_(state.unbuilt) {}
 
-  const std::vector<uint16_t>& kinds() const { return kinds_; }
   uint64_t unbuilt() const { return unbuilt_; }
   void SetUnbuilt(uint64_t unbuilt) { unbuilt_ = unbuilt; }
 
-  bool Searches(uint16_t kind) const { return std::binary_search(kinds_.begin(), kinds_.end(), kind); }
-  // Returns an estimate of the work of finding the words of the event, without reading its content; 0 if its kind is
-  // not searched.
-  Work SplittingWork(EventView event) const;
-  // Returns an estimate of the work of saving the event's entries, with that of finding the words.
-  Work SavingWork(EventView event) const;
   // Calls add(key, value) for each entry that the index has, or would have, for the event. Calls it for none if the
   // kind is not searched.
   template <typename Add>
   void ForEachEntry(EventView event, uint64_t serial, Add&& add) const;
 
  private:
-  const std::vector<uint16_t> kinds_;
   std::atomic<uint64_t> unbuilt_;
 };
 
@@ -102,14 +92,11 @@ Result<SearchPiece> NextPiece(const Database& database, const SearchIndex& index
 
 template <typename Add>
 void SearchIndex::ForEachEntry(EventView event, uint64_t serial, Add&& add) const {
-  if (!Searches(event.kind())) return;
-  const SearchWords found = WordsOf(ContentOf(event));
-  for (const WordCount& each : found.words) {
-    const Key key = SearchRange(each.word).Time(event.created_at()).Serial(serial);
-    const Key value =
-        Key::Of("").Byte(DensityOf(each.times, found.length)).Number(event.kind(), 2).Bytes(event.pubkey().data(), 4);
+  ForEachWord(event, [&](uint64_t word, uint8_t density) {
+    const Key key = SearchRange(word).Time(event.created_at()).Serial(serial);
+    const Key value = Key::Of("").Byte(density).Number(event.kind(), 2).Bytes(event.pubkey().data(), 4);
     add(key.view(), value.view());
-  }
+  });
 }
 
 }  // namespace weir

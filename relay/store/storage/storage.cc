@@ -71,6 +71,7 @@ class PostgresStorage final : public Storage {
     if (store.settings.origin.empty()) store.settings.origin = OriginOf(options);
     if (options.for_import) store.settings.origin += "/import";  // a running relay may use the bare name
     store.is_history = options.for_import;
+    if (options.searched_kinds) store.searched_kinds = *options.searched_kinds;
     Result<std::unique_ptr<PostgresStore>> opened = PostgresStore::Open(store);
     if (!opened.ok()) return opened.status();
     return std::unique_ptr<Storage>(new PostgresStorage(std::move(opened).value(), settings, target_bytes));

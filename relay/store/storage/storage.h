@@ -61,7 +61,7 @@ struct StorageOptions {
   StorageSettings settings;
   std::string data_dir;
   std::vector<std::string> own_urls;  // addresses of this relay (StoreOptions in rocksdb_store.h)
-  // The kinds whose content can be searched (StoreOptions in rocksdb_store.h); only for RocksDB.
+  // The kinds whose content can be searched (StoreOptions in rocksdb_store.h, PostgresStoreOptions).
   std::optional<std::vector<uint16_t>> searched_kinds;
   std::string address;  // the URL at which this program listens; empty if there is none
   // True for an import: no client reads meanwhile, saved events must be on disk when the call that saves them returns,

@@ -101,9 +101,26 @@ TEST_F(ExportServiceTest, GivesWhatMatchesInTheOrderThatWasAskedFor) {
     EXPECT_EQ(call.Header("Content-Type"), "application/x-ndjson");
     EXPECT_EQ(call.Rest(), Lines(wanted));
     EXPECT_TRUE(call.whole());
-    EXPECT_EQ(call.Header("Trailer"), "Weir-Exported-Events");
+    EXPECT_EQ(call.Header("Trailer"), "Weir-Exported-Events, Weir-Exported-Serial");
     EXPECT_EQ(call.Header("Weir-Exported-Events"), std::to_string(wanted.size()));
   }
+}
+
+TEST_F(ExportServiceTest, GoesOnFromAnEarlierExport) {
+  Open();
+  const std::vector<std::string> events = Fill(20);
+  SlowCall first(port(), "GET", "/api/export", {});
+  EXPECT_EQ(first.Rest(), Lines(events));
+  const std::string serial = first.Header("Weir-Exported-Serial");
+  EXPECT_EQ(serial, "20");
+  const std::string more = Signer(6).SignedEvent(kLineTime, 1, "[]", "more");
+  PostImport(port(), more + "\n", {}, "?verify=false");
+  SlowCall second(port(), "GET", "/api/export?since_serial=" + serial, {});
+  EXPECT_EQ(second.Rest(), more + "\n");
+  EXPECT_EQ(second.Header("Weir-Exported-Serial"), "21");
+  SlowCall newest(port(), "GET", "/api/export?order=newest", {});
+  EXPECT_EQ(newest.Rest().size(), Lines(events).size() + more.size() + 1);
+  EXPECT_EQ(newest.Header("Weir-Exported-Serial"), "");
 }
 
 // With one bulk scan at a time, each export waits after each slice in which another one waits.
@@ -132,7 +149,10 @@ TEST_F(ExportServiceTest, SaysWhatIsWrongWithARequest) {
       {"until=-1", "until=-1: "},
       {"since=1&since=2", "since=2: given twice"},
       {"order=random", "order=random: "},
-      {"limit=5", "unknown parameter limit; this takes filter, since, until and order"},
+      {"limit=5", "unknown parameter limit; this takes filter, since, until, since_serial and order"},
+      {"since_serial=x", "since_serial=x: "},
+      {"since_serial=1", "since_serial=1 is beyond the last event of this store, 0"},
+      {"since_serial=1&order=newest", "arrival"},
       {"filter=" + EncodePercent("{\"limit\":5}"), "limit"},
       {"since=9&until=3", ""},
   };

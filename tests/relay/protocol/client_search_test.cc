@@ -1,4 +1,5 @@
-// Searches (NIP-50): what is refused, and what comes live. tests/relay/store/search_test.cc tests the stored answers.
+// Searches (NIP-50): what is refused, and what comes live. tests/relay/store/store_suite_search.cc tests the stored
+// answers.
 #include "tests/relay/protocol/client_fixture.h"
 
 namespace weir {
@@ -32,7 +33,6 @@ TEST_F(ClientSearchTest, SearchesThatCannotBeAnsweredAreRefusedWithASentence) {
        "invalid: the text of a search must have at most 1024 bytes, not 60000"},
       {R"(["REQ","s",{"search":"aa"},{"search":"bb"},{"search":"cc"},{"search":"dd"},{"search":"ee"}])",
        "invalid: at most 4 filters of a request may have a search"},
-      {R"(["COUNT","s",{"search":"weir"}])", "unsupported: a COUNT cannot search; ask with a REQ"},
   };
   for (const auto& c : cases)
     EXPECT_EQ(Ask(client, c.request), std::string(R"(["CLOSED","s",")") + c.refusal + "\"]") << c.request.substr(0, 80);
@@ -44,6 +44,22 @@ TEST_F(ClientSearchTest, OnlySearchedKindsAreAskedFor) {
   Seat& client = Connect();
   EXPECT_EQ(Ask(client, R"(["REQ","s",{"search":"weir"}])"), R"(["EOSE","s"])");
   EXPECT_EQ(Ask(client, R"(["REQ","s",{"search":"weir","kinds":[7]}])"), R"(["EOSE","s"])");
+}
+
+TEST_F(ClientSearchTest, ASearchIsCounted) {
+  SearchKinds("1");
+  Store({signer_.SignedEvent(kNow, 7, "[]", "weir"), signer_.SignedEvent(kNow, 1, "[]", "weir")});
+  Seat& client = Connect();
+  EXPECT_EQ(Ask(client, R"(["COUNT","s",{"search":"weir"}])"), R"(["COUNT","s",{"count":1}])");
+}
+
+TEST_F(ClientSearchTest, ACountOfASearchIsNotEstimated) {
+  SearchKinds("1");
+  Store(Notes(100));
+  store_.SetEventWork(Counting::kMostCounted / 10);
+  Seat& client = Connect();
+  EXPECT_TRUE(
+      Ask(client, R"(["COUNT","s",{"search":"note"}])").starts_with(R"(["CLOSED","s","restricted: this looks)"));
 }
 
 TEST_F(ClientSearchTest, NewEventsComeLiveIfTheyHaveAllWords) {

@@ -111,6 +111,7 @@ int RunChild(const std::string& role, const std::string& path) {
   if (role == "hold") return Hold(path);
   if (role == "save") return SaveUntilKilled(path);
   if (role == "remove") return RemoveUntilKilled(path);
+  if (role == "build") return BuildWords(path);
   std::fprintf(stderr, "no child is called %s\n", role.c_str());
   return 2;
 }

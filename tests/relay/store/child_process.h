@@ -40,7 +40,7 @@ inline constexpr const char* kChildRole = "WEIR_STORE_CHILD";
 inline constexpr const char* kChildPath = "WEIR_STORE_CHILD_PATH";
 // Runs a role. `hold` opens the store, prints "open", and keeps the store open until its input ends. `save` saves
 // without end, `remove` saves and removes without end, both durably; for each event they print the lines that
-// saving_child.h describes.
+// saving_child.h describes. `build` adds the words of older events in small pieces, prints a line for each, and ends.
 int RunChild(const std::string& role, const std::string& path);
 
 inline std::map<std::string, std::string> AsChild(const std::string& role, const std::string& path) {

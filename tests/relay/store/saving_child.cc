@@ -164,6 +164,19 @@ int RemoveUntilKilled(const std::string& path) {
   }
 }
 
+int BuildWords(const std::string& path) {
+  StoreOptions options = SmallStore(path);
+  options.searched_kinds = std::vector<uint16_t>{1};
+  const auto store = MustOpen(options);
+  if (!store) return 1;
+  while (true) {
+    const Result<OwedPiece> piece = store->BuildSearch(kTurnWork / 4);
+    if (!piece.ok()) return 4;
+    Say("piece\n");
+    if (!piece.value().more) return 0;
+  }
+}
+
 void Expectation::Hear(const std::string& line) {
   const std::string id = line.substr(1);
   if (line[0] == '+') {

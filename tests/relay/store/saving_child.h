@@ -17,6 +17,9 @@ int SaveUntilKilled(const std::string& path);
 // writes.
 int RemoveUntilKilled(const std::string& path);
 
+// Opens the store as one that searches kind 1, and builds its index of words, with a line for each piece.
+int BuildWords(const std::string& path);
+
 class Expectation {
  public:
   void Hear(const std::string& line);

@@ -1,10 +1,13 @@
-// SearchTest: a RocksDB store that searches, and what tests of it ask.
+// SearchTest: a RocksDB store that searches. SearchSuite: tests of search that both stores must pass, in
+// store_suite_search.cc. And what these tests ask.
 #pragma once
 
 #include <gtest/gtest.h>
 
+#include <functional>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -51,6 +54,33 @@ class SearchTest : public testing::Test {
 
   TempDirectory directory_;
   StoreOptions options_ = SmallStore(directory_ / "events");
+};
+
+// SearchPlace: the place in which a test keeps a store that searches. It is empty at first.
+class SearchPlace {
+ public:
+  virtual ~SearchPlace() = default;
+  // Opens the store. If `searches` is false, the process does not know search. REQUIRES: it is not open already.
+  virtual std::unique_ptr<EventStore> Open(bool searches = true) = 0;
+  // Returns the first place at which the words do not match the stored events; empty if there is none.
+  virtual std::string Difference(EventStore& store) = 0;
+  // Returns true if matches of the same score and age come in the order of their ids, not of their serials.
+  virtual bool is_by_id() const = 0;
+  // The most work of a step that does not stop halfway.
+  virtual Work most_step() const = 0;
+};
+
+struct SearchKind {
+  std::string name;
+  std::function<std::unique_ptr<SearchPlace>()> make;
+};
+inline void PrintTo(const SearchKind& kind, std::ostream* out) { *out << kind.name; }
+
+class SearchSuite : public testing::TestWithParam<SearchKind> {
+ protected:
+  std::unique_ptr<EventStore> Open(bool searches = true) { return place_->Open(searches); }
+
+  std::unique_ptr<SearchPlace> place_ = GetParam().make();
 };
 
 inline void BuildAll(EventStore& store) {

@@ -1,7 +1,10 @@
 // The index of words (relay/store/search/search_index.h): building it, keeping it up to date, and removing it.
 #include "relay/store/search/search_index.h"
 
+#include <signal.h>
+
 #include <algorithm>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -9,12 +12,32 @@
 #include "relay/store/group_commit.h"
 #include "rocksdb/db.h"
 #include "tests/fixtures/eventually.h"
+#include "tests/relay/store/child_process.h"
 #include "tests/relay/store/search_fixture.h"
 
 namespace weir {
 namespace {
 
 using SearchIndexTest = SearchTest;
+
+class RocksDbSearchPlace final : public SearchPlace {
+ public:
+  std::unique_ptr<EventStore> Open(bool searches) override {
+    options_.searched_kinds.reset();
+    if (searches) options_.searched_kinds = kSearchedKinds;
+    return MustOpen(options_);
+  }
+  std::string Difference(EventStore& store) override { return CheckText(static_cast<RocksDbStore&>(store)); }
+  bool is_by_id() const override { return false; }
+  Work most_step() const override { return kTurnWork / 10; }
+
+ private:
+  TempDirectory directory_;
+  StoreOptions options_ = SmallStore(directory_ / "events");
+};
+INSTANTIATE_TEST_SUITE_P(RocksDb, SearchSuite,
+                         testing::Values(SearchKind{"rocksdb", [] { return std::make_unique<RocksDbSearchPlace>(); }}),
+                         [](const auto& test) { return test.param.name; });
 
 TEST_F(SearchIndexTest, TheBuildOfAnOlderDatabaseGoesOnAfterEachEnd) {
   std::vector<PlainEvent> notes;
@@ -46,6 +69,47 @@ TEST_F(SearchIndexTest, TheBuildOfAnOlderDatabaseGoesOnAfterEachEnd) {
   EXPECT_EQ(found, 100U);
 }
 
+// Everything in the index of words.
+std::string IndexOf(const StoreOptions& options) {
+  const auto store = MustOpen(options);
+  EXPECT_EQ(CheckText(*store), "");
+  EXPECT_EQ(store->Sizes().unsearched, 0U);
+  rocksdb::ReadOptions all;
+  all.total_order_seek = true;
+  const std::unique_ptr<rocksdb::Iterator> at(store->db()->NewIterator(all, store->families().back()));
+  std::string entries;
+  for (at->SeekToFirst(); at->Valid(); at->Next())
+    entries += ToHex(ToView(at->key())) + "=" + ToHex(ToView(at->value())) + "\n";
+  return entries;
+}
+
+TEST_F(SearchIndexTest, ABuildThatIsKilledAgainAndAgainEndsWithTheSameIndex) {
+  std::vector<PlainEvent> notes;
+  for (uint64_t i = 0; i < 2000; ++i) notes.push_back(Plain(Author(1), i, 1, {}, "word number " + std::to_string(i)));
+  StoreOptions undisturbed = SmallStore(directory_ / "undisturbed");
+  for (StoreOptions* options : {&options_, &undisturbed}) {
+    options->searched_kinds.reset();
+    SaveAll(*MustOpen(*options), notes);
+    options->searched_kinds = std::vector<uint16_t>{1};
+  }
+  BuildAll(*MustOpen(undisturbed));
+  std::mt19937 random(std::random_device{}());
+  int kills = 0;
+  while (true) {
+    ChildProcess child({}, AsChild("build", options_.path));
+    std::string line;
+    bool goes_on = true;
+    for (uint64_t pieces = random() % 60; pieces > 0 && goes_on; --pieces) goes_on = child.ReadLine(&line);
+    if (goes_on) child.Kill();
+    const int ended = child.Wait();
+    ASSERT_TRUE(ended == 0 || ended == -SIGKILL) << ended;
+    if (ended == 0) break;
+    ++kills;
+  }
+  EXPECT_GT(kills, 0);
+  EXPECT_EQ(IndexOf(options_), IndexOf(undisturbed));
+}
+
 TEST_F(SearchIndexTest, EventsThatAreRemovedDuringTheBuildAreNotFound) {
   options_.searched_kinds.reset();
   const std::vector<PlainEvent> notes{Plain(Author(1), 1, 1, {}, "word one"), Plain(Author(1), 2, 1, {}, "word two"),
@@ -59,6 +123,20 @@ TEST_F(SearchIndexTest, EventsThatAreRemovedDuringTheBuildAreNotFound) {
   BuildAll(*store);
   EXPECT_EQ(ContentsOf(*store, {SearchFor("word")}), std::vector<std::string>{"word one"});
   EXPECT_EQ(CheckText(*store), "");
+}
+
+// The key of the state, which is shorter than a word, comes next in the index.
+TEST_F(SearchIndexTest, AWordBeforeTheStateIsFound) {
+  const auto is_before = [](const std::string& text) {
+    return Key::Of("").Number(WordsOf(text).words.front().word, 8).view() < kSearchStateKey;
+  };
+  std::string word = "word";
+  while (!is_before(word)) word += "d";
+  const auto store = Open();
+  SaveAll(*store, {Plain(Author(1), 1, 1, {}, word)});
+  EXPECT_EQ(ContentsOf(*store, {SearchFor(word)}), std::vector<std::string>{word});
+  ASSERT_TRUE(store->Flush().ok());
+  EXPECT_EQ(ContentsOf(*store, {SearchFor(word)}), std::vector<std::string>{word});
 }
 
 TEST_F(SearchIndexTest, AnotherListOfKindsBeginsANewIndex) {

@@ -1,0 +1,51 @@
+// PostgresWordBuild: makes the tables of the words of events (postgres_words.h), and adds the words that are missing.
+//
+//   | table         | one row for                                                                                  |
+//   |---------------|----------------------------------------------------------------------------------------------|
+//   | weir_words    | an event whose content is searched: its words. The row goes with the row of the event.       |
+//   | weir_searched | each origin (schema.h) whose events have words: `kinds`, the kinds that are searched, and    |
+//   |               | the version of the words; `low` and `high`: events with a serial above `low`, up to `high`,  |
+//   |               | have their words; `rest`: about how many events up to `low` there are                        |
+//
+// A database has these tables once a relay with WEIR_SEARCH_KINDS has opened it. A relay with this setting saves the
+// words with its events, and raises `high` if the events before had words. Relays and imports without it, and those of
+// an older weir, save only events; the build of any relay that searches then finds that `high` is behind the last
+// serial of an origin. So no word is lost, whichever process saves. A build takes the events that came since first, and
+// then older ones, the newest first. It writes the words of a piece and its progress in one transaction, so it goes on
+// after a crash where it was, and several relays may build at the same time.
+//
+// Relays with different kinds share the index: it has all of their kinds. A new kind begins the build anew; what has
+// its words already keeps them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "config/status.h"
+#include "config/wire/postgres/postgres_session.h"
+#include "relay/store/event_store.h"
+#include "relay/store/postgres/postgres_edit.h"
+#include "relay/store/search/searched_events.h"
+
+namespace weir {
+
+// Makes the tables if there are none, and lets them have these kinds, too. Returns all kinds that are searched now.
+// Returns an error if the words are of a newer weir; drops those of an older version.
+Result<std::vector<uint16_t>> OpenSearchTables(PostgresSession& session, const std::vector<uint16_t>& kinds,
+                                               Duration patience);
+
+// Returns the kinds whose words the database has; none if it has no such tables, or those of another version.
+Result<std::vector<uint16_t>> SearchedKindsOf(PostgresSession& session, Duration patience);
+// Begins the words of the origins that have none.
+Status BeginWords(PostgresSession& session, const SearchedEvents& searched, Duration patience);
+
+struct WordPiece {
+  uint64_t events = 0;  // events whose words were added
+  uint64_t left = 0;    // about how many events have no words yet
+  bool more = false;
+};
+// Adds the words of some events to the edit, with about the work `most`.
+Result<WordPiece> BuildWords(PostgresEdit& edit, const SearchedEvents& searched, Work most);
+
+}  // namespace weir

@@ -1,0 +1,240 @@
+// Search (NIP-50) on PostgreSQL: the suite of both stores, the build of the words beside other relays, and the bound of
+// a statement.
+#include <signal.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "relay/store/postgres/postgres_words.h"
+#include "tests/relay/store/postgres/postgres_fixture.h"
+#include "tests/relay/store/search_fixture.h"
+
+namespace weir {
+namespace {
+
+std::unique_ptr<PostgresStore> OpenSearching(const PostgresDatabase& database, const std::vector<uint16_t>& kinds,
+                                             const std::string& origin = "here") {
+  PostgresStoreOptions options = database.Options(origin);
+  options.searched_kinds = kinds;
+  return MustOpen(options);
+}
+
+std::string TextOf(const PostgresDatabase& database, const std::string& sql) {
+  return database.Ask("SELECT coalesce(string_agg(line, E'\\n' ORDER BY line), '') FROM (" + sql + ") AS l (line)");
+}
+
+// All words of the database, as text.
+std::string WordsIn(const PostgresDatabase& database) {
+  return TextOf(database,
+                "SELECT encode(id, 'hex') || ' ' || kind || ' ' || created_at || ' ' || words::text FROM weir_words");
+}
+
+// The words that the database should have for the events of this store.
+std::string WordsFor(const PostgresDatabase& database, const EventStore& store, const std::vector<uint16_t>& kinds) {
+  const SearchedEvents searched(kinds);
+  std::string rows;
+  EXPECT_TRUE(store
+                  .ScanAll({}, store.Now().value(),
+                           [&](Serial, EventView event) {
+                             if (!searched.Searches(event.kind())) return true;
+                             rows += (rows.empty() ? "('" : ", ('") + ToHex(event.id()) + " " +
+                                     std::to_string(event.kind()) + " " + std::to_string(event.created_at()) + " ', '" +
+                                     WordsText(searched, event) + "'::tsvector)";
+                             return true;
+                           })
+                  .ok());
+  if (rows.empty()) return "";
+  return TextOf(database, "SELECT head || words::text FROM (VALUES " + rows + ") AS v (head, words)");
+}
+
+class PostgresSearchPlace final : public SearchPlace {
+ public:
+  std::unique_ptr<EventStore> Open(bool searches) override {
+    return OpenSearching(database_, searches ? kSearchedKinds : std::vector<uint16_t>{});
+  }
+  // Events whose words are to be built may have none.
+  std::string Difference(EventStore& store) override {
+    const std::string found = WordsIn(database_);
+    const std::string wanted = WordsFor(database_, store, kSearchedKinds);
+    if (store.Sizes().unsearched == 0U) return found == wanted ? "" : found + "\ninstead of\n" + wanted;
+    for (size_t at = 0; at < found.size();) {
+      const size_t end = std::min(found.find('\n', at), found.size());
+      if (wanted.find(found.substr(at, end - at)) == std::string::npos) return found.substr(at, end - at);
+      at = end + 1;
+    }
+    return "";
+  }
+  bool is_by_id() const override { return true; }
+  Work most_step() const override { return 3 * kTurnWork; }  // a statement
+
+ private:
+  PostgresDatabase database_;
+};
+INSTANTIATE_TEST_SUITE_P(Postgres, SearchSuite,
+                         testing::Values(SearchKind{"postgres",
+                                                    [] { return std::make_unique<PostgresSearchPlace>(); }}),
+                         [](const auto& test) { return test.param.name; });
+
+class PostgresSearchTest : public testing::Test {
+ protected:
+  PostgresDatabase database_;
+};
+
+TEST_F(PostgresSearchTest, ARelayWithoutTheSettingLosesNoWords) {
+  const auto searching = OpenSearching(database_, {1}, "searches");
+  const auto other = MustOpen(database_.Options("does not"));
+  SaveAll(*searching, {Plain(Author(1), 1, 1, {}, "word one")});
+  const PlainEvent two = Plain(Author(1), 2, 1, {}, "word two");
+  SaveAll(*other, {two});
+  BuildAll(*searching);
+  SaveAll(*other, {Plain(Author(1), 3, 1, {}, "word three")});
+  bool complete = true;
+  EXPECT_EQ(ContentsOf(*searching, {SearchFor("word")}, &complete), (std::vector<std::string>{"word two", "word one"}));
+  EXPECT_FALSE(complete);
+  BuildAll(*searching);
+  EXPECT_EQ(ContentsOf(*searching, {SearchFor("word")}, &complete),
+            (std::vector<std::string>{"word three", "word two", "word one"}));
+  EXPECT_TRUE(complete);
+  SaveAll(*other, {Plain(Author(1), 9, 5, {{"e", two.id}})});
+  EXPECT_EQ(ContentsOf(*searching, {SearchFor("word")}), (std::vector<std::string>{"word three", "word one"}));
+  EXPECT_EQ(WordsIn(database_), WordsFor(database_, *searching, {1}));
+}
+
+TEST_F(PostgresSearchTest, RelaysWithOtherKindsShareTheWords) {
+  const std::vector<PlainEvent> events{Plain(Author(1), 1, 1, {}, "word one"), Plain(Author(1), 2, 42, {}, "word two")};
+  const auto notes = OpenSearching(database_, {1}, "notes");
+  SaveAll(*notes, events);
+  BuildAll(*notes);
+  const auto others = OpenSearching(database_, {42}, "others");
+  EXPECT_EQ(others->Sizes().unsearched, 2U);
+  EXPECT_EQ(ContentsOf(*notes, {SearchFor("word")}), std::vector<std::string>{"word one"});
+  SaveAll(*notes, {Plain(Author(1), 3, 42, {}, "word three")});  // it does not know that kind 42 is searched now
+  BuildAll(*notes);
+  EXPECT_EQ(others->BuildSearch(1).value().more, false);
+  bool complete = false;
+  EXPECT_EQ(ContentsOf(*others, {SearchFor("word")}, &complete),
+            (std::vector<std::string>{"word three", "word two", "word one"}));
+  EXPECT_TRUE(complete);
+  EXPECT_EQ(WordsIn(database_), WordsFor(database_, *notes, {1, 42}));
+}
+
+TEST_F(PostgresSearchTest, WordsOfANewerWeirAreAnErrorAndThoseOfAnOlderOneAreMadeAnew) {
+  SaveAll(*OpenSearching(database_, {1}), {Plain(Author(1), 1, 1, {}, "word one")});
+  BuildAll(*OpenSearching(database_, {1}));
+  database_.Ask("UPDATE weir_searched SET kinds = '200:1'");
+  PostgresStoreOptions options = database_.Options();
+  options.searched_kinds = {1};
+  EXPECT_NE(PostgresStore::Open(options).status().message().find("newer weir"), std::string::npos);
+  database_.Ask("UPDATE weir_searched SET kinds = '0:1'");
+  const auto store = OpenSearching(database_, {1});
+  EXPECT_EQ(WordsIn(database_), "");
+  BuildAll(*store);
+  EXPECT_EQ(ContentsOf(*store, {SearchFor("word")}), std::vector<std::string>{"word one"});
+}
+
+TEST_F(PostgresSearchTest, TheBuildTakesTheNewestEventsFirst) {
+  std::vector<PlainEvent> events;
+  for (uint64_t i = 0; i < 600; ++i)
+    events.push_back(Plain(Author(1), i, i % 2 == 0 ? 1 : 7, {}, "word " + std::to_string(i)));
+  SaveAll(*MustOpen(database_.Options()), events);
+  const auto store = OpenSearching(database_, {1});
+  ASSERT_TRUE(store->BuildSearch(kTurnWork).ok());
+  const std::vector<std::string> found = ContentsOf(*store, {SearchFor("word")});
+  ASSERT_FALSE(found.empty());
+  EXPECT_LT(found.size(), 300U);
+  EXPECT_EQ(found.front(), "word 598");
+  EXPECT_EQ(found.back(), "word " + std::to_string(600 - 2 * found.size()));
+  BuildAll(*store);
+  EXPECT_EQ(WordsIn(database_), WordsFor(database_, *store, {1}));
+}
+
+// Builds in a process of its own, which is killed after some pieces. Returns false if it has built everything. It may
+// be forked, because neither this process nor the store has threads.
+bool BuildAndKill(const PostgresDatabase& database, uint64_t pieces) {
+  std::array<int, 2> line{};
+  EXPECT_EQ(pipe(line.data()), 0);
+  const pid_t child = fork();
+  if (child == 0) {
+    const auto store = OpenSearching(database, {1});
+    while (true) {
+      const Result<OwedPiece> piece = store->BuildSearch(kTurnWork / 4);
+      if (!piece.ok()) _exit(4);
+      if (!piece.value().more) _exit(0);
+      if (write(line[1], ".", 1) != 1) _exit(3);
+    }
+  }
+  close(line[1]);
+  for (char dot = 0; pieces > 0 && read(line[0], &dot, 1) == 1; --pieces) {
+  }
+  if (pieces == 0) kill(child, SIGKILL);
+  close(line[0]);
+  int status = 0;
+  EXPECT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_TRUE(WIFSIGNALED(status) || WEXITSTATUS(status) == 0) << status;
+  return WIFSIGNALED(status);
+}
+
+TEST_F(PostgresSearchTest, ABuildThatIsKilledAgainAndAgainEndsWithTheSameWords) {
+  std::vector<PlainEvent> events;
+  for (uint64_t i = 0; i < 1500; ++i)
+    events.push_back(Plain(Author(1), i, i % 5 == 0 ? 7 : 1, {}, "word number " + std::to_string(i)));
+  SaveAll(*MustOpen(database_.Options("other")), events);
+  std::mt19937 random(std::random_device{}());
+  int kills = 0;
+  while (BuildAndKill(database_, random() % 30)) ++kills;
+  EXPECT_GT(kills, 0);
+  const auto store = OpenSearching(database_, {1});
+  EXPECT_EQ(store->Sizes().unsearched, 0U);
+  EXPECT_EQ(store->BuildSearch(1).value().more, false);
+  EXPECT_EQ(WordsIn(database_), WordsFor(database_, *store, {1}));
+}
+
+// Says how the server finds what a search asks for, also with a few events and without statistics.
+TEST_F(PostgresSearchTest, EveryStatementUsesTheIndexOfWords) {
+  PostgresDatabase database;
+  PostgresStoreOptions options = database.Options();
+  options.conninfo +=
+      " options='-c session_preload_libraries=auto_explain -c auto_explain.log_min_duration=0"
+      " -c auto_explain.log_analyze=on -c auto_explain.log_timing=off'";
+  options.searched_kinds = {1};
+  const auto store = MustOpen(options);
+  std::vector<PlainEvent> events;
+  for (uint64_t i = 0; i < 50; ++i) events.push_back(Plain(Author(1), i, 1, {}, "word " + std::to_string(i)));
+  SaveAll(*store, events);
+  const size_t before = SharedPostgres().Log().size();
+  EXPECT_EQ(ContentsOf(*store, {SearchFor("word 17")}).size(), 1U);
+  const std::string plans = SharedPostgres().Log().substr(before);
+  EXPECT_NE(plans.find("Bitmap Index Scan on weir_words_words"), std::string::npos) << plans;
+  for (const char* never : {"Seq Scan on weir_words", "Seq Scan on weir_events", "using weir_words_pkey"})
+    EXPECT_EQ(plans.find(never), std::string::npos) << never << ": " << plans;
+}
+
+// The walk goes through spans of all lengths, and each level is the longest one for some words.
+TEST_F(PostgresSearchTest, FindsAllMatchesWhateverTimesTheyHave) {
+  std::vector<PlainEvent> events;
+  std::map<std::string, size_t> wanted;
+  uint64_t time = uint64_t{1} << 40;
+  for (uint64_t i = 0; i < 1500; ++i) {
+    const std::string rare = "rare" + std::to_string(i % 100);
+    events.push_back(Plain(Author(i % 3), time, 1, {}, "common " + rare));
+    ++wanted[rare];
+    time -= i < 100 ? uint64_t{1} << 33 : i < 600 ? i * i : i % 7;
+  }
+  const auto store = OpenSearching(database_, {1});
+  SaveAll(*store, events);
+  for (const auto& [rare, count] : wanted) {
+    EXPECT_EQ(ContentsOf(*store, {SearchFor(rare + " common")}).size(), count) << rare;
+    Filter filter = SearchFor(rare);
+    filter.authors = std::vector<PublicKey>{ToBytes(Author(1))};
+    EXPECT_EQ(ContentsOf(*store, {filter}).size(), count / 3) << rare;
+  }
+}
+
+}  // namespace
+}  // namespace weir
