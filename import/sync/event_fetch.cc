@@ -1,5 +1,6 @@
 #include "import/sync/event_fetch.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -10,7 +11,8 @@
 namespace weir {
 
 Status EventFetch::AskMore(const Say& say) {
-  while (!wanted_.empty() && requests_.size() < kMostRequests) {
+  if (clock_.Now() < pause_until_) return {};
+  while (!wanted_.empty() && requests_.size() < most_requests_) {
     Request request;
     while (!wanted_.empty() && request.open.size() < kIdsOfRequest) {
       request.open.insert(wanted_.front());
@@ -33,32 +35,35 @@ Result<bool> EventFetch::OnMessage(const RelayMessage& message, const Say& say, 
       EventId id{};
       // An event that was not asked for, or that comes twice, is none of this sync.
       if (!FromHex(FindId(message.event), id.data(), id.size()) || request->second.open.erase(id) == 0) return true;
-      request->second.brought_some = true;
+      request->second.asks_again = true;
       ++received_;
+      refusals_ = 0;
       if (Status taken = take(message.event); !taken.ok()) return taken;
       return true;
     }
     case RelayMessage::Kind::kEose: {
       const std::string subscription = request->first;
-      EndRequest(request, true);
+      EndRequest(request);
       if (Status said = say("[\"CLOSE\",\"" + subscription + "\"]"); !said.ok()) return said;
       return true;
     }
     case RelayMessage::Kind::kClosed:
-      refusal_ = message.text;
-      if (message.text.starts_with("auth-required:") || message.text.starts_with("restricted:"))
-        return Status::Error("the relay lets nobody read these events: " + message.text);
-      EndRequest(request, false);
+      if (++refusals_ == kMostRefusals || message.text.starts_with("auth-required:"))
+        return Status::Error("the relay does not give its events: " + message.text);
+      request->second.asks_again = true;
+      EndRequest(request);
+      most_requests_ = std::max<size_t>(1, most_requests_ / 2);
+      pause_until_ = clock_.Now() + kPause;
       return true;
     default:
       return false;
   }
 }
 
-void EventFetch::EndRequest(std::map<std::string, Request>::iterator request, bool may_ask_again) {
+void EventFetch::EndRequest(std::map<std::string, Request>::iterator request) {
   const Request ended = std::move(request->second);
   requests_.erase(request);
-  if (may_ask_again && ended.brought_some) {
+  if (ended.asks_again) {
     wanted_.insert(wanted_.end(), ended.open.begin(), ended.open.end());
   } else {
     missing_ += ended.open.size();

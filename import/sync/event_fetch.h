@@ -1,5 +1,6 @@
 // EventFetch: gets events from another relay by their ids. It asks with a few REQs at a time, and asks again for what a
-// relay with a lower limit has left out of an answer.
+// relay with a lower limit has left out of an answer. If the relay closes a REQ, it waits, and then asks with half as
+// many at a time.
 //
 //   fetch.Want(id);                        // …
 //   fetch.AskMore(say);                    // again after each message
@@ -18,6 +19,7 @@
 #include <string>
 #include <string_view>
 
+#include "config/clock.h"
 #include "config/status.h"
 #include "relay/nostr/event.h"
 #include "relay/nostr/relay_message.h"
@@ -32,33 +34,39 @@ class EventFetch {
   // Few relays refuse a REQ of this size.
   static constexpr size_t kIdsOfRequest = 250;
   static constexpr size_t kMostRequests = 8;
+  static constexpr int kMostRefusals = 6;  // in a row
+  static constexpr Duration kPause = std::chrono::seconds(1);
+
+  explicit EventFetch(const Clock& clock = Clock::System()) : clock_(clock) {}
 
   void Want(const EventId& id) { wanted_.push_back(id); }
-  // Sends REQs until kMostRequests are under way.
+  // Sends REQs until as many are under way as the relay lets it have.
   Status AskMore(const Say& say);
-  // Returns true if the message belongs to one of the REQs. Returns an error if the relay refuses all reading.
+  // Returns true if the message belongs to one of the REQs. Returns an error if the relay refuses one after the other.
   Result<bool> OnMessage(const RelayMessage& message, const Say& say, const Take& take);
 
   bool is_idle() const { return wanted_.empty() && requests_.empty(); }
   size_t waiting() const { return wanted_.size(); }
   uint64_t received() const { return received_; }
-  uint64_t missing() const { return missing_; }            // events that the relay announced and does not give
-  const std::string& refusal() const { return refusal_; }  // the reason of the last CLOSED; may be empty
+  uint64_t missing() const { return missing_; }  // events that the relay announced and does not give
 
  private:
   struct Request {
-    std::set<EventId> open;  // not received yet
-    bool brought_some = false;
+    std::set<EventId> open;   // not received yet
+    bool asks_again = false;  // for the open ones, because an answer may have left them out
   };
 
-  void EndRequest(std::map<std::string, Request>::iterator request, bool may_ask_again);
+  void EndRequest(std::map<std::string, Request>::iterator request);
 
+  const Clock& clock_;
   std::deque<EventId> wanted_;
   std::map<std::string, Request> requests_;  // by subscription
   uint64_t asked_ = 0;                       // REQs so far
   uint64_t received_ = 0;
   uint64_t missing_ = 0;
-  std::string refusal_;
+  size_t most_requests_ = kMostRequests;
+  int refusals_ = 0;  // since the last event
+  TimePoint pause_until_{};
 };
 
 }  // namespace weir

@@ -5,34 +5,49 @@
 #include <vector>
 
 #include "config/text/hex.h"
+#include "relay/protocol/policy.h"
 
 namespace weir {
+namespace {
+
+// Events that are read before they are sent; bounds the memory that they take.
+constexpr size_t kMostRead = 32;
+
+}  // namespace
 
 Status EventOffer::SendMore(const Say& say) {
-  if (clock_.Now() < pause_until_) return {};
-  while (!waiting_.empty() && unanswered_.size() < kMostUnanswered) {
-    const size_t count = std::min(waiting_.size(), kMostUnanswered - unanswered_.size());
-    std::vector<EventId> ids;
-    for (size_t n = 0; n < count; ++n) {
-      const Offered& next = waiting_.front();
-      ids.push_back(next.id);
-      unanswered_[next.id] = next.tries + 1;
-      waiting_.pop_front();
-    }
-    Status said;
-    std::vector<EventId> sent;
-    const Status read = read_(ids, [&](EventView event) {
-      if (!said.ok()) return;
-      sent.push_back(event.id());
-      said = say("[\"EVENT\"," + std::string(event.json()) + "]");
-    });
-    if (!read.ok()) return read;
-    if (!said.ok()) return said;
-    if (sent.size() == ids.size()) continue;
-    std::ranges::sort(sent);
-    for (const EventId& id : ids)
-      if (!std::ranges::binary_search(sent, id)) gone_ += unanswered_.erase(id);
+  while (clock_.Now() >= pause_until_ && !waiting_.empty() && unanswered_.size() < most_unanswered_)
+    if (Status sent = SendSome(say); !sent.ok()) return sent;
+  return {};
+}
+
+Status EventOffer::SendSome(const Say& say) {
+  const size_t count = std::min({kMostRead, waiting_.size(), most_unanswered_ - unanswered_.size()});
+  std::vector<EventId> ids;
+  for (size_t n = 0; n < count; ++n) {
+    const Offered& next = waiting_.front();
+    ids.push_back(next.id);
+    unanswered_[next.id] = next.tries + 1;
+    waiting_.pop_front();
   }
+  std::vector<std::pair<EventId, std::string>> found;
+  const Status read = read_(ids, [&](EventView event) {
+    const bool is_withheld = IsPrivate(event.kind()) && !limits_.sends_private;
+    found.emplace_back(event.id(), is_withheld ? "" : event.json());
+  });
+  if (!read.ok()) return read;
+  for (const auto& [id, json] : found) {
+    std::erase(ids, id);
+    const bool is_long = json.size() > limits_.most_event_bytes;
+    if (json.empty()) ++withheld_;
+    if (is_long) CountRefused("it is longer than the relay takes");
+    if (json.empty() || is_long) {
+      unanswered_.erase(id);
+    } else if (Status said = say("[\"EVENT\"," + json + "]"); !said.ok()) {
+      return said;
+    }
+  }
+  for (const EventId& id : ids) gone_ += unanswered_.erase(id);
   return {};
 }
 
@@ -46,14 +61,23 @@ bool EventOffer::OnMessage(const RelayMessage& message) {
   unanswered_.erase(found);
   if (message.accepted) {
     ++accepted_;
+    pause_ = kPause;
   } else if (message.text.starts_with("rate-limited:") && tries < kMostTries) {
     waiting_.push_back({id, tries});
-    pause_until_ = clock_.Now() + kPause;
+    // The refusals of events that were under way together count once.
+    if (clock_.Now() < pause_until_) return true;
+    most_unanswered_ = std::max<size_t>(1, most_unanswered_ / 2);
+    pause_until_ = clock_.Now() + pause_;
+    pause_ = std::min(2 * pause_, kLongestPause);
   } else {
-    const bool is_known = refused_.contains(message.text) || refused_.size() < kMostReasons;
-    ++refused_[is_known ? message.text : "other reasons"];
+    CountRefused(message.text);
   }
   return true;
+}
+
+void EventOffer::CountRefused(const std::string& reason) {
+  const bool is_known = refused_.contains(reason) || refused_.size() < kMostReasons;
+  ++refused_[is_known ? reason : "other reasons"];
 }
 
 }  // namespace weir

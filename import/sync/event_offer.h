@@ -1,5 +1,9 @@
 // EventOffer: sends stored events to another relay as EVENT messages, a bounded number at a time, and counts its
-// answers. An event that the relay refuses as "rate-limited" is sent again a second later, at most kMostTries times.
+// answers. If the relay refuses one as "rate-limited", the offer waits, sends fewer at a time from then on, and sends
+// that one again, at most kMostTries times.
+//
+// Private events (direct messages and gift wraps) are not sent unless the caller asks for them, and neither are events
+// that are longer than the relay takes.
 //
 // Threads: only one thread at a time may use an EventOffer.
 #pragma once
@@ -26,14 +30,21 @@ class EventOffer {
   using Read = std::function<Status(std::span<const EventId> ids, const std::function<void(EventView event)>& take)>;
 
   static constexpr size_t kMostUnanswered = 256;
-  static constexpr int kMostTries = 5;
-  static constexpr Duration kPause = std::chrono::seconds(1);
+  static constexpr int kMostTries = 10;
+  static constexpr Duration kPause = std::chrono::seconds(1);  // the first; each further one is twice as long
+  static constexpr Duration kLongestPause = std::chrono::seconds(30);
   static constexpr size_t kMostReasons = 100;
 
-  explicit EventOffer(Read read, const Clock& clock = Clock::System()) : read_(std::move(read)), clock_(clock) {}
+  struct Limits {
+    bool sends_private = false;
+    size_t most_event_bytes = SIZE_MAX;
+  };
+
+  EventOffer(Read read, const Limits& limits, const Clock& clock = Clock::System())
+      : read_(std::move(read)), limits_(limits), clock_(clock) {}
 
   void Offer(const EventId& id) { waiting_.push_back({id, 0}); }
-  // Sends events until kMostUnanswered have no answer.
+  // Sends events until as many have no answer as the relay lets it have.
   Status SendMore(const Say& say);
   // Returns true if the message answers one of the events.
   bool OnMessage(const RelayMessage& message);
@@ -41,7 +52,8 @@ class EventOffer {
   bool is_idle() const { return waiting_.empty() && unanswered_.empty(); }
   size_t waiting() const { return waiting_.size(); }
   uint64_t accepted() const { return accepted_; }
-  uint64_t gone() const { return gone_; }  // events that were deleted here meanwhile
+  uint64_t gone() const { return gone_; }          // events that are not stored any more
+  uint64_t withheld() const { return withheld_; }  // private events that were not sent
   // The refused events by the reason of the relay's OK; beyond kMostReasons, "other reasons".
   const std::map<std::string, uint64_t>& refused() const { return refused_; }
 
@@ -51,13 +63,20 @@ class EventOffer {
     int tries = 0;
   };
 
+  Status SendSome(const Say& say);
+  void CountRefused(const std::string& reason);
+
   const Read read_;
+  const Limits limits_;
   const Clock& clock_;
   std::deque<Offered> waiting_;
   std::map<EventId, int> unanswered_;  // how often each was sent
+  size_t most_unanswered_ = kMostUnanswered;
+  Duration pause_ = kPause;
   TimePoint pause_until_{};
   uint64_t accepted_ = 0;
   uint64_t gone_ = 0;
+  uint64_t withheld_ = 0;
   std::map<std::string, uint64_t> refused_;
 };
 

@@ -35,6 +35,10 @@ Result<bool> NegentropyRounds::OnMessage(const RelayMessage& message) {
     return true;
   }
   if (message.subject != kSubscription) return false;
+  if (message.kind == Kind::kNegMsg && !has_answered() && message.text.size() == 2 && message.text != "61") {
+    refusal_ = "it speaks another version of negentropy";
+    return true;
+  }
   if (message.kind == Kind::kNegMsg) {
     ++rounds_;
     std::string bytes(message.text.size() / 2, '\0');

@@ -1,15 +1,23 @@
 #include "import/sync/page_walk.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace weir {
+namespace {
 
-PageWalk::PageWalk(const SyncSet& set, Filter filter) : set_(set), filter_(std::move(filter)), seen_(set.size()) {
+// A page of fewer events is hardly one that a limit of the relay has cut.
+constexpr uint64_t kLeastLimit = 100;
+
+}  // namespace
+
+PageWalk::PageWalk(const SyncSet& set, Filter filter, const EventLimits& limits)
+    : set_(set), filter_(std::move(filter)), parser_(limits), seen_(set.size()) {
   filter_.limit = kEventsOfPage;
 }
 
 Status PageWalk::AskNext(const Say& say) {
-  new_on_page_ = on_page_ = 0;
+  new_on_page_ = on_page_ = beyond_page_ = 0;
   ++pages_;
   return say("[\"REQ\",\"" + Subscription() + "\"," + ToJson(filter_) + "]");
 }
@@ -27,10 +35,16 @@ Result<bool> PageWalk::OnMessage(const RelayMessage& message, const Say& say, co
 // An event that is not valid goes to `take`, which says what is wrong with it, but does not move the walk.
 Status PageWalk::TakeEvent(std::string_view json, const Take& take) {
   const Result<Event> parsed = parser_.Parse(json);
-  if (!parsed.ok()) return take(json);
+  if (!parsed.ok()) {
+    ++beyond_page_;
+    return take(json);
+  }
   const EventView event = parsed.value().view();
   const SyncItem item{.created_at = event.created_at(), .id = event.id()};
-  if (item.created_at > filter_.until) return {};  // the relay ignores `until`, and the page does not count
+  if (!filter_.Matches(event)) {
+    ++beyond_page_;
+    return {};
+  }
   ++on_page_;
   if (item.created_at < oldest_) {
     oldest_ = item.created_at;
@@ -49,15 +63,15 @@ Status PageWalk::TakeEvent(std::string_view json, const Take& take) {
 
 Status PageWalk::EndPage(const Say& say) {
   if (Status closed = say("[\"CLOSE\",\"" + Subscription() + "\"]"); !closed.ok()) return closed;
-  done_ = on_page_ == 0 || oldest_ == 0 || oldest_ < filter_.since;
-  if (done_) return {};
+  if (on_page_ == 0 && beyond_page_ > 0)
+    return Status::Error("the relay gives no pages: none of the events on one is valid and matches its filter");
+  largest_page_ = std::max(largest_page_, on_page_);
   // A page without a new event ends at events that were known: all others of their second are behind its limit.
-  if (new_on_page_ == 0) {
-    cut_seconds_ += on_page_ >= kEventsOfPage ? 1 : 0;
-    filter_.until = oldest_ - 1;
-  } else {
-    filter_.until = oldest_;
-  }
+  if (new_on_page_ == 0 && on_page_ == largest_page_ && on_page_ >= kLeastLimit) ++cut_seconds_;
+  const uint64_t next = new_on_page_ == 0 ? oldest_ - 1 : oldest_;
+  done_ = on_page_ == 0 || next < filter_.since || (new_on_page_ == 0 && oldest_ == 0);
+  if (done_) return {};
+  filter_.until = next;
   return AskNext(say);
 }
 

@@ -2,7 +2,7 @@
 // that match the filter, newest first, in pages of a REQ each, and so finds the events that one side lacks.
 //
 // If more events than a page has are of one second, the relay gives only some of them; the walk then goes on with the
-// second before, and cut_seconds counts it.
+// second before, and cut_seconds counts it. Events that do not match the filter are ignored.
 //
 // Threads: only one thread at a time may use a PageWalk.
 #pragma once
@@ -31,10 +31,11 @@ class PageWalk {
   static constexpr uint64_t kEventsOfPage = 500;
 
   // The set must be sealed, and must outlive the object.
-  PageWalk(const SyncSet& set, Filter filter);
+  PageWalk(const SyncSet& set, Filter filter, const EventLimits& limits);
 
   Status Begin(const Say& say) { return AskNext(say); }
-  // Returns true if the message belongs to the walk. Passes each event that is not in the set to `take`.
+  // Returns true if the message belongs to the walk. Passes each event that is not in the set to `take`. Returns an
+  // error if the relay refuses to be read, or does not give pages.
   Result<bool> OnMessage(const RelayMessage& message, const Say& say, const Take& take);
 
   bool is_done() const { return done_; }
@@ -58,6 +59,8 @@ class PageWalk {
   uint64_t oldest_ = UINT64_MAX;        // the oldest date on the pages so far
   uint64_t new_on_page_ = 0;
   uint64_t on_page_ = 0;
+  uint64_t beyond_page_ = 0;  // events that are younger than the page, or not valid
+  uint64_t largest_page_ = 0;
   uint64_t pages_ = 0;
   uint64_t found_ = 0;
   uint64_t cut_seconds_ = 0;

@@ -17,8 +17,9 @@ constexpr std::chrono::seconds kLongestOpen{20};
 // A relay that is busy may read no message for a while.
 constexpr std::chrono::seconds kLongestSend{60};
 
-// Returns true if the relay's NIP-11 document has this number among its supported NIPs.
-bool Supports(int nip, const ServerUrl& at, const std::string& ca_file, const std::stop_token& stop) {
+// Reads the relay's NIP-11 document. A relay without one says nothing.
+RemoteRelay::Information ReadInformation(const ServerUrl& at, const std::string& ca_file, const std::stop_token& stop) {
+  RemoteRelay::Information information;
   const HttpAnswer answer = CallHttp(at, {.path = at.path.empty() ? "/" : "",
                                           .headers = {{"Accept", "application/nostr+json"}},
                                           .timeout = kLongestOpen,
@@ -26,13 +27,16 @@ bool Supports(int nip, const ServerUrl& at, const std::string& ca_file, const st
                                           .max_answer_bytes = 1 << 20,
                                           .ca_file = ca_file});
   simdjson::dom::parser parser;
+  simdjson::dom::element document;
+  if (!answer.ok() || parser.parse(answer.body).get(document) != simdjson::SUCCESS) return information;
+  uint64_t number = 0;
+  if (document["limitation"]["max_message_length"].get(number) == simdjson::SUCCESS && number > 0)
+    information.most_message_bytes = number;
   simdjson::dom::array nips;
-  if (!answer.ok() || parser.parse(answer.body).at_key("supported_nips").get(nips) != simdjson::SUCCESS) return false;
-  for (const simdjson::dom::element number : nips) {
-    int64_t supported = 0;
-    if (number.get(supported) == simdjson::SUCCESS && supported == nip) return true;
-  }
-  return false;
+  if (document["supported_nips"].get(nips) != simdjson::SUCCESS) return information;
+  for (const simdjson::dom::element nip : nips)
+    if (nip.get(number) == simdjson::SUCCESS && number == 77) information.knows_negentropy = true;
+  return information;
 }
 
 // Reads the URL with the scheme of HTTP in place of that of the WebSocket.
@@ -60,7 +64,7 @@ Result<std::unique_ptr<RemoteRelay>> RemoteRelay::Connect(const std::string& url
                          .path = at.path.empty() ? "/" : at.path,
                          .user_agent = "weir/" + std::string(Version())};
   std::unique_ptr<RemoteRelay> relay(new RemoteRelay(std::move(target), std::move(stop)));
-  relay->knows_negentropy_ = Supports(77, at, ca_file, relay->stop_);
+  relay->information_ = ReadInformation(at, ca_file, relay->stop_);
   if (Status opened = relay->client_.Open(relay->PatienceOf(kLongestOpen)); !opened.ok())
     return Status::Error(AsText(url) + ": " + opened.message());
   return relay;

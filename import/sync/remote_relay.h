@@ -27,8 +27,12 @@ class RemoteRelay {
   static Result<std::unique_ptr<RemoteRelay>> Connect(const std::string& url, const std::string& ca_file,
                                                       std::stop_token stop);
 
-  // Returns true if the relay's NIP-11 document names NIP-77.
-  bool knows_negentropy() const { return knows_negentropy_; }
+  // The relay says this in its NIP-11 document.
+  struct Information {
+    bool knows_negentropy = false;         // it names NIP-77
+    size_t most_message_bytes = SIZE_MAX;  // limitation.max_message_length
+  };
+  const Information& information() const { return information_; }
 
   Status Say(std::string_view message);
   // Waits at most this long for a message, and calls `take` with it and with those that have arrived behind it. Returns
@@ -44,7 +48,7 @@ class RemoteRelay {
 
   WebSocketClient client_;
   const std::stop_token stop_;
-  bool knows_negentropy_ = false;
+  Information information_;
 };
 
 }  // namespace weir

@@ -53,7 +53,8 @@ void AddTo(CommandLine& line, SyncFlags& flags) {
       "does not know NIP-77 is read page by page instead. Events of the other relay are verified and saved as those "
       "of\n"
       "an import: through the relay that runs on the data directory, as bulk work, or into the database if none runs.\n"
-      "Events that this relay has go out as EVENT messages, so the rules of the other relay decide about each.\n"
+      "Events that only this side has go out as EVENT messages, so the rules of the other relay decide about each.\n"
+      "Private ones (direct messages, gift wraps) go out only if --filter names their kinds.\n"
       "\n"
       "If the connection breaks, it connects again. After Ctrl-C or a kill the same command goes on: what went over "
       "is\n"
@@ -66,13 +67,16 @@ void AddTo(CommandLine& line, SyncFlags& flags) {
       "\n"
       "--summary=json prints one object on one line: whole, stored (events here that match), need and have (events "
       "only\n"
-      "there and only here), rounds, by_pages (why not by NIP-77; empty: by NIP-77), bytes_sent, bytes_received,\n"
-      "received, missing (announced there and not given), saved (the received events by their outcome, as in weir "
-      "import),\n"
-      "rejected (by reason), accepted (there), gone (deleted here meanwhile), refused (there, by reason), error.\n"
+      "there and only here), rounds, pages, by_pages (why it was read by pages), cut_seconds (with more events than a "
+      "page),\n"
+      "bytes_sent, bytes_received, received, missing (announced there and not given), unasked (they do not match the\n"
+      "filter), saved (the received events by their outcome, as in weir import), rejected (by reason), accepted "
+      "(there),\n"
+      "gone (not stored any more), withheld (private), refused (there, by reason), error.\n"
       "\n"
-      "Exit status: 0 the sets were compared and all differences were carried over or answered, 1 it failed or was\n"
-      "stopped, 2 wrong flags or settings.");
+      "Exit status: 0 the sets were compared, and all differences were carried over or refused by a side; 1 it "
+      "failed,\n"
+      "was stopped, or the other relay did not give all that it has; 2 wrong flags or settings.");
 }
 
 // Returns an error for a filter that would not be the same set at both relays.
@@ -92,10 +96,27 @@ SyncDirection DirectionOf(const std::string& name) {
 }
 
 std::string ProgressText(const SyncCounts& counts) {
-  return fmt::format("{} rounds  down {} of {}  up {} of {}", counts.rounds, ShortNumber(counts.received),
-                     ShortNumber(std::max(counts.need, counts.received)), ShortNumber(counts.accepted),
-                     ShortNumber(counts.have));
+  return fmt::format("{} rounds  down {} of {}  up {} of {}", counts.rounds + counts.pages,
+                     ShortNumber(counts.received), ShortNumber(std::max(counts.need, counts.received)),
+                     ShortNumber(counts.accepted), ShortNumber(counts.have));
 }
+
+// Requests the stop at the first signal, on a thread of its own.
+class StopsAtSignal {
+ public:
+  StopsAtSignal(StopSignals& signals, std::stop_source& stop)
+      : signals_(signals), thread_([&signals, &stop] {
+          if (signals.Wait() != nullptr) stop.request_stop();
+        }) {}
+  ~StopsAtSignal() {
+    signals_.Release();
+    thread_.join();
+  }
+
+ private:
+  StopSignals& signals_;
+  std::thread thread_;
+};
 
 int Sync(const CommandLine& line, const SyncFlags& flags, std::vector<Filter> filters,
          const RelayConfiguration& configuration) {
@@ -104,9 +125,7 @@ int Sync(const CommandLine& line, const SyncFlags& flags, std::vector<Filter> fi
   signals.Listen();
   signals.BeginOrderly([] { _exit(kNotSynced); });
   std::stop_source stop;
-  std::thread stopper([&] {
-    if (signals.Wait() != nullptr) stop.request_stop();
-  });
+  const StopsAtSignal stopper(signals, stop);
   TimePoint shown;
   const auto note = [&](const std::string& text) {
     if (!flags.quiet) std::fprintf(stderr, "sync: %s\n", AsText(text).c_str());
@@ -129,12 +148,11 @@ int Sync(const CommandLine& line, const SyncFlags& flags, std::vector<Filter> fi
                .on_progress = progress});
   const SyncResult result = run.Run();
   ShowProgress("");
-  signals.Release();
-  stopper.join();
   const std::string text = flags.summary == "json" ? ToJsonLine(result) : ToText(result, direction, flags.dry_run);
   if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
     return line.Fail(Status::Error("cannot write to standard output"), kNotSynced);
-  return result.status.ok() ? 0 : line.Fail(result.status, kNotSynced);
+  if (!result.status.ok()) return line.Fail(result.status, kNotSynced);
+  return result.counts.is_whole() ? 0 : kNotSynced;
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <random>
 #include <thread>
 #include <utility>
@@ -18,10 +19,13 @@ namespace {
 // Reasons that are counted apart; a relay can send events that are wrong in any number of ways.
 constexpr size_t kMostReasons = 100;
 
+// Returns true if the relay gives nothing to clients that do not authenticate, as this one.
+bool WantsAuth(const Status& status) { return status.message().find("auth-required:") != std::string::npos; }
+
 // Saves events that come as JSON one after the other, through a destination. Finish waits until all are settled.
 class EventSink {
  public:
-  static Result<std::unique_ptr<EventSink>> Open(const RelayConfiguration& configuration,
+  static Result<std::unique_ptr<EventSink>> Open(const RelayConfiguration& configuration, const std::stop_token& stop,
                                                  std::vector<std::string>* notes) {
     DestinationOptions options;
     options.judge.limits = EventLimitsOf(configuration.relay);
@@ -31,6 +35,7 @@ class EventSink {
         configuration, options, [self = sink.get()](const SettledChunk& settled) { self->OnSettled(settled); }, notes);
     if (!destination.ok()) return destination.status();
     sink->destination_ = std::move(destination).value();
+    sink->stopper_.emplace(stop, Stopper{sink->destination_.get()});
     return sink;
   }
 
@@ -46,6 +51,7 @@ class EventSink {
     return destination_->Finish();
   }
   void AddTo(SyncResult* result) {
+    stopper_.reset();
     destination_.reset();  // calls OnSettled no more
     const MutexLock lock(mutex_);
     result->saved += saved_;
@@ -53,6 +59,11 @@ class EventSink {
   }
 
  private:
+  struct Stopper {
+    Destination* destination;
+    void operator()() const { destination->Stop(); }
+  };
+
   explicit EventSink(size_t most_line_bytes) : splitter_({.max_line_bytes = most_line_bytes}, 0) {}
 
   void OnSettled(const SettledChunk& settled) {
@@ -69,25 +80,11 @@ class EventSink {
   Mutex mutex_;
   Tally saved_ WEIR_GUARDED_BY(mutex_);
   std::map<std::string, uint64_t> rejected_ WEIR_GUARDED_BY(mutex_);
-  std::unique_ptr<Destination> destination_;  // last: it calls OnSettled until it is destroyed
+  std::unique_ptr<Destination> destination_;  // calls OnSettled until it is destroyed
+  std::optional<std::stop_callback<Stopper>> stopper_;
 };
 
 }  // namespace
-
-void Add(const SyncCounts& more, SyncCounts* counts) {
-  counts->stored += more.stored;
-  counts->need += more.need;
-  counts->have += more.have;
-  counts->rounds += more.rounds;
-  if (!more.by_pages.empty()) counts->by_pages = more.by_pages;
-  counts->received += more.received;
-  counts->missing += more.missing;
-  counts->accepted += more.accepted;
-  counts->gone += more.gone;
-  for (const auto& [reason, count] : more.refused) counts->refused[reason] += count;
-  counts->bytes_sent += more.bytes_sent;
-  counts->bytes_received += more.bytes_received;
-}
 
 SyncResult SyncRun::Run() {
   for (const Filter& filter : parts_.filters) {
@@ -99,12 +96,18 @@ SyncResult SyncRun::Run() {
 
 Status SyncRun::RunFilter(const Filter& filter) {
   for (int failures = 0;;) {
-    const uint64_t before = result_.counts.received + result_.counts.accepted;
-    Status status = Attempt(filter);
-    if (status.ok()) return status;
+    const uint64_t before = carried();
+    SyncCounts counts;
+    bool own_fault = false;
+    Status status = Attempt(filter, &counts, &own_fault);
+    const bool is_lasting = own_fault || !was_connected_ || WantsAuth(status);
+    const bool again = !status.ok() && !is_lasting && !parts_.stop.stop_requested();
+    failures = carried() + counts.accepted > before ? 1 : failures + 1;
+    const bool goes_on = again && failures < kMostFailures;
+    // The next attempt finds what is left, so this comparison does not count.
+    Add(goes_on ? CarriedOver(counts) : counts, &result_.counts);
     if (parts_.stop.stop_requested()) return Status::Error("stopped");
-    failures = result_.counts.received + result_.counts.accepted > before ? 1 : failures + 1;
-    if (failures == kMostFailures || !was_connected_) return status;
+    if (!goes_on) return status;
     parts_.on_note(status.message() + "; connecting again");
     if (!Pause(failures)) return Status::Error("stopped");
   }
@@ -122,39 +125,43 @@ bool SyncRun::Pause(int failures) const {
   return !parts_.stop.stop_requested();
 }
 
-Status SyncRun::Attempt(const Filter& filter) {
-  Result<std::unique_ptr<RemoteRelay>> relay = RemoteRelay::Connect(parts_.url, parts_.ca_file, parts_.stop);
-  if (!relay.ok()) return relay.status();
-  was_connected_ = true;
+Status SyncRun::Attempt(const Filter& filter, SyncCounts* counts, bool* own_fault) {
+  *own_fault = true;
   std::unique_ptr<EventSink> sink;
   std::vector<std::string> notes;
   if (parts_.direction != SyncDirection::kUp && !parts_.dry_run) {
-    Result<std::unique_ptr<EventSink>> opened = EventSink::Open(parts_.configuration, &notes);
+    Result<std::unique_ptr<EventSink>> opened = EventSink::Open(parts_.configuration, parts_.stop, &notes);
     if (!opened.ok()) return opened.status();
     sink = std::move(opened).value();
   }
-  for (const std::string& note : notes) parts_.on_note(note);
   const auto store = OpenForReading(parts_.configuration.storage, parts_.configuration.data_dir);
   if (!store.ok()) return store.status();
+  *own_fault = false;
+  Result<std::unique_ptr<RemoteRelay>> relay = RemoteRelay::Connect(parts_.url, parts_.ca_file, parts_.stop);
+  if (!relay.ok()) return relay.status();
+  was_connected_ = true;
+  for (const std::string& note : notes) parts_.on_note(note);
   SyncSession session({.relay = *relay.value(),
                        .store = *store.value(),
                        .filter = filter,
                        .direction = parts_.direction,
                        .dry_run = parts_.dry_run,
+                       .limits = EventLimitsOf(parts_.configuration.relay),
                        .take = [&sink](std::string_view json) { return sink->Take(json); },
                        .on_progress =
-                           [this](const SyncCounts& counts) {
+                           [this](const SyncCounts& now) {
                              SyncCounts all = result_.counts;
-                             Add(counts, &all);
+                             Add(now, &all);
                              parts_.on_progress(all);
                            }});
   Status status = session.Run();
   if (!status.ok()) status = Status::Error(parts_.url + ": " + status.message());
-  Add(session.counts(), &result_.counts);
+  *counts = session.counts();
   if (!sink) return status;
   const Status saved = sink->Finish();
   sink->AddTo(&result_);
-  return status.ok() ? saved : status;
+  *own_fault = !saved.ok();
+  return saved.ok() ? status : saved;
 }
 
 }  // namespace weir

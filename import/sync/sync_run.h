@@ -3,9 +3,9 @@
 // relay that runs on the data directory saves them as bulk work, and the database itself does if none runs. Every
 // signature is verified.
 //
-// If the connection breaks, the run connects again, up to kMostFailures times in a row without an event that went over,
-// and compares what is left. Nothing is kept for that: the two sets say how far the sync was. A relay that cannot be
-// reached at the beginning is an error at once.
+// If the connection breaks, the run connects again, and compares what is left. It gives up after kMostFailures times in
+// a row without an event that was saved or accepted. Nothing is kept for a further run: the two sets say how far the
+// sync was. A relay that cannot be reached at the beginning, and an error on this side, end the run at once.
 //
 // Threads: one thread calls Run. The functions of SyncRunParts run on it.
 #pragma once
@@ -56,16 +56,15 @@ class SyncRun {
 
  private:
   Status RunFilter(const Filter& filter);
-  Status Attempt(const Filter& filter);
+  // Compares and carries over on one connection. Adds to result_. Sets `own_fault` if the error is one of this side.
+  Status Attempt(const Filter& filter, SyncCounts* counts, bool* own_fault);
   bool Pause(int failures) const;
+  uint64_t carried() const { return result_.saved[LineOutcome::kImported] + result_.counts.accepted; }
 
   const SyncRunParts parts_;
   bool was_connected_ = false;
   SyncResult result_;
 };
-
-// Adds what a further connection or filter has done.
-void Add(const SyncCounts& more, SyncCounts* counts);
 
 std::string ToText(const SyncResult& result, SyncDirection direction, bool dry_run);
 // Returns an object on one line, with a newline.

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <utility>
+
+#include "relay/protocol/policy.h"
 
 namespace weir {
 namespace {
@@ -11,24 +14,34 @@ constexpr std::chrono::milliseconds kHearEvery{250};
 // Differences that wait to be carried over, before the next part of the sets is compared.
 constexpr size_t kMostWaiting = 20'000;
 
+constexpr size_t kMostSpans = 64;
+
 // Returns true if the relay would compare fewer events.
 bool IsAboutSize(const std::string& refusal) {
-  return std::ranges::any_of(std::array{"too big", "too large", "too many", "too much"},
+  return refusal.starts_with("blocked:") &&
+         std::ranges::any_of(std::array{"too big", "too large", "too many", "too much"},
                              [&](const char* words) { return refusal.find(words) != refusal.npos; });
 }
 
 // Divides the span of the filter into an older and a younger one. Most events are young, so the ages of both have the
-// same ratio. Returns false if the span has one second.
+// same ratio. Returns false if the span has one second, or only the future.
 bool Divide(const Filter& filter, Filter* older, Filter* younger) {
   const uint64_t now = WallClock::System().NowSeconds();
+  if (filter.since >= std::min(filter.until, now)) return false;
   const auto age_of = [now](uint64_t time) { return 1 + static_cast<double>(now - std::min(time, now)); };
   const double age = std::sqrt(age_of(filter.since) * age_of(filter.until));
   const uint64_t middle = std::clamp(now - std::min(now, static_cast<uint64_t>(age)), filter.since, filter.until);
-  if (filter.since >= filter.until) return false;
   *older = *younger = filter;
   older->until = std::min(middle, filter.until - 1);
   younger->since = older->until + 1;
   return true;
+}
+
+EventOffer::Limits OfferLimits(const SyncParts& parts) {
+  constexpr size_t kAroundEvent = 16;
+  const size_t most = parts.relay.information().most_message_bytes;
+  return {.sends_private = parts.filter.kinds && std::ranges::any_of(*parts.filter.kinds, IsPrivate),
+          .most_event_bytes = most - std::min(most, kAroundEvent)};
 }
 
 }  // namespace
@@ -37,40 +50,45 @@ SyncSession::SyncSession(SyncParts parts)
     : parts_(std::move(parts)),
       say_([this](std::string_view message) { return parts_.relay.Say(message); }),
       to_compare_{parts_.filter},
-      offer_([this](std::span<const EventId> ids, const std::function<void(EventView event)>& take) {
-        Filter filter;
-        filter.ids.emplace(ids.begin(), ids.end());
-        std::ranges::sort(*filter.ids);
-        const auto query = parts_.store.Find({std::move(filter)}, {.max_limit = kAllEvents});
-        Result<Progress> progress = Progress::kMore;
-        while (progress.ok() && progress.value() == Progress::kMore) progress = query->Next({}, take);
-        return progress.status();
-      }) {}
+      offer_(
+          [this](std::span<const EventId> ids, const std::function<void(EventView event)>& take) {
+            Filter filter;
+            filter.ids.emplace(ids.begin(), ids.end());
+            std::ranges::sort(*filter.ids);
+            const auto query = parts_.store.Find({std::move(filter)}, {.max_limit = kAllEvents});
+            Result<Progress> progress = Progress::kMore;
+            while (progress.ok() && progress.value() == Progress::kMore) progress = query->Next({}, take);
+            return progress.status();
+          },
+          OfferLimits(parts_)),
+      parser_(parts_.limits) {}
 
 Status SyncSession::Run() {
   while (!to_compare_.empty()) {
     span_ = std::make_unique<Span>(std::move(to_compare_.back()));
     to_compare_.pop_back();
     Status ran = RunSpan();
-    const SyncCounts until_now = counts();
-    counts_.rounds = until_now.rounds;
-    counts_.received = until_now.received - fetch_.received();
+    AddSpan(&counts_);
     span_.reset();
     if (!ran.ok()) return ran;
   }
   return {};
 }
 
+void SyncSession::AddSpan(SyncCounts* counts) const {
+  counts->rounds += span_->rounds.rounds();
+  if (!span_->pages) return;
+  counts->pages += span_->pages->pages();
+  counts->cut_seconds += span_->pages->cut_seconds();
+}
+
 SyncCounts SyncSession::counts() const {
   SyncCounts counts = counts_;
-  if (span_) {
-    counts.rounds += span_->rounds.rounds() + (span_->pages ? span_->pages->pages() : 0);
-    counts.received += span_->pages ? span_->pages->found() : 0;
-  }
-  counts.received += fetch_.received();
+  if (span_) AddSpan(&counts);
   counts.missing = fetch_.missing();
   counts.accepted = offer_.accepted();
   counts.gone = offer_.gone();
+  counts.withheld = offer_.withheld();
   counts.refused = offer_.refused();
   counts.bytes_sent = parts_.relay.bytes_sent();
   counts.bytes_received = parts_.relay.bytes_received();
@@ -98,6 +116,11 @@ Status SyncSession::ReadOwn() {
                                                          .fills_cache = false});
   Result<Progress> progress = Progress::kMore;
   while (progress.ok() && progress.value() == Progress::kMore) {
+    // Pings are answered meanwhile, and a stop ends the reading.
+    if (const Result<bool> heard =
+            parts_.relay.Hear(std::chrono::milliseconds(0), [](const RelayMessage&) { return Status(); });
+        !heard.ok())
+      return heard.status();
     progress = query->Next({.max_work = 100 * kTurnWork, .max_bytes = 16 << 20}, [this](EventView event) {
       span_->own.Add({.created_at = event.created_at(), .id = event.id()});
     });
@@ -114,55 +137,86 @@ Status SyncSession::Step() {
   if (IsDone()) return {};
   Result<bool> heard =
       parts_.relay.Hear(kHearEvery, [this](const RelayMessage& message) { return OnMessage(message); });
-  if (!heard.ok()) return heard.status();
-  if (!heard.value()) return OnSilence();
-  heard_ = Clock::System().Now();
-  return {};
+  return heard.ok() ? OnSilence() : heard.status();
 }
 
 // Goes on with the comparison, unless many differences wait to be carried over.
 Status SyncSession::Compare() {
   if (fetch_.waiting() > kMostWaiting || offer_.waiting() > kMostWaiting) return {};
-  std::vector<EventId> have;
-  if (span_->pages) {
-    if (!span_->pages->is_done() || std::exchange(span_->pages_are_read, true)) return {};
-    have = span_->pages->Unseen();
-    counts_.need += span_->pages->found();
-  } else {
-    SyncDifferences found;
-    if (Status answered = span_->rounds.Answer(say_, &found); !answered.ok()) return answered;
-    have = std::move(found.have);
-    counts_.need += found.need.size();
-    if (wants_down()) std::ranges::for_each(found.need, [this](const EventId& id) { fetch_.Want(id); });
-  }
-  counts_.have += have.size();
-  if (wants_up()) std::ranges::for_each(have, [this](const EventId& id) { offer_.Offer(id); });
+  return span_->pages ? ComparePages() : CompareSets();
+}
+
+Status SyncSession::ComparePages() {
+  if (!span_->pages->is_done() || std::exchange(span_->pages_are_read, true)) return {};
+  counts_.need += span_->pages->found();
+  Found(span_->pages->Unseen(), {});
   return {};
 }
 
+Status SyncSession::CompareSets() {
+  SyncDifferences found;
+  const uint64_t rounds = span_->rounds.rounds();
+  const size_t known = span_->known.size();
+  if (Status answered = span_->rounds.Answer(say_, &found); !answered.ok()) return answered;
+  Found(found.have, found.need);
+  if (span_->known.size() > known) span_->idle_rounds = 0;
+  const bool is_round = std::exchange(span_->last_round, rounds) < rounds;
+  if (is_round && ++span_->idle_rounds > kMostIdleRounds)
+    return Status::Error("the comparison does not end: the relay answers, and there is no new difference");
+  return {};
+}
+
+void SyncSession::Found(std::span<const EventId> have, std::span<const EventId> need) {
+  for (const EventId& id : have) {
+    if (!span_->known.insert(id).second) continue;
+    ++counts_.have;
+    if (wants_up()) offer_.Offer(id);
+  }
+  for (const EventId& id : need) {
+    if (!span_->known.insert(id).second) continue;
+    ++counts_.need;
+    if (wants_down()) fetch_.Want(id);
+  }
+}
+
+// A relay that says something else keeps nothing going.
 Status SyncSession::OnMessage(const RelayMessage& message) {
-  const EventFetch::Take take = wants_down() ? parts_.take : [](std::string_view) { return Status(); };
-  if (was_cut_ || offer_.OnMessage(message)) return {};
-  Result<bool> taken = fetch_.OnMessage(message, say_, take);
+  if (was_cut_) return {};
+  const EventFetch::Take take = [this](std::string_view json) { return Take(json); };
+  Result<bool> taken = offer_.OnMessage(message);
+  if (!taken.value()) taken = fetch_.OnMessage(message, say_, take);
   if (taken.ok() && !taken.value())
     taken = span_->pages ? span_->pages->OnMessage(message, say_, take) : span_->rounds.OnMessage(message);
   if (!taken.ok()) return taken.status();
+  if (taken.value()) heard_ = Clock::System().Now();
   return span_->pages || span_->rounds.refusal().empty() ? Status() : OnRefusal();
+}
+
+// An event that is not valid passes, because the destination says what is wrong with it.
+Status SyncSession::Take(std::string_view json) {
+  if (!wants_down()) return {};
+  if (const Result<Event> event = parser_.Parse(json); event.ok() && !parts_.filter.Matches(event.value().view())) {
+    ++counts_.unasked;
+    return {};
+  }
+  ++counts_.received;
+  return parts_.take(json);
 }
 
 Status SyncSession::OnSilence() {
   const Duration silence = Clock::System().Now() - heard_;
   if (span_->pages || span_->rounds.has_answered())
     return silence > kLongestSilence ? Status::Error("the relay was silent for a minute") : Status();
-  if (silence <= (parts_.relay.knows_negentropy() ? kLongestReading : kLongestGuess)) return {};
+  if (silence <= (parts_.relay.information().knows_negentropy ? kLongestReading : kLongestGuess)) return {};
   if (Status closed = span_->rounds.End(say_); !closed.ok()) return closed;
   return TurnToPages("it does not answer NEG-OPEN");
 }
 
 Status SyncSession::OnRefusal() {
-  const std::string& refusal = span_->rounds.refusal();
+  const std::string refusal = span_->rounds.refusal();
   Filter older, younger;
-  was_cut_ = IsAboutSize(refusal) && Divide(span_->filter, &older, &younger);
+  if (refusal.starts_with("rate-limited:")) return Status::Error("the relay compares no sets now: " + refusal);
+  was_cut_ = IsAboutSize(refusal) && to_compare_.size() < kMostSpans && Divide(span_->filter, &older, &younger);
   if (!was_cut_) return TurnToPages(refusal);
   to_compare_.push_back(std::move(older));
   to_compare_.push_back(std::move(younger));
@@ -171,7 +225,7 @@ Status SyncSession::OnRefusal() {
 
 Status SyncSession::TurnToPages(const std::string& why) {
   counts_.by_pages = why;
-  span_->pages.emplace(span_->own, span_->filter);
+  span_->pages.emplace(span_->own, span_->filter, parts_.limits);
   return span_->pages->Begin(say_);
 }
 

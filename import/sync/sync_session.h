@@ -1,7 +1,9 @@
 // SyncSession: makes the events of one filter equal here and at another relay, over one connection. It compares the two
 // sets (negentropy_rounds.h, or page_walk.h if the relay does not know NIP-77), and meanwhile gets the events that only
 // the relay has and sends those that only this store has. If the relay does not compare so many events at once, the
-// session compares the younger and the older ones apart.
+// session compares the younger and the older ones apart. It takes only events that match the filter.
+//
+// The own events are those at the beginning of the session: one that is deleted here during it may still be sent.
 //
 // The session ends with an error if the connection does, or if the relay is silent for kLongestSilence while something
 // is under way. What has gone over by then stays; a further session goes on.
@@ -10,10 +12,13 @@
 #pragma once
 
 #include <chrono>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <optional>
+#include <span>
 #include <string_view>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -25,6 +30,7 @@
 #include "import/sync/page_walk.h"
 #include "import/sync/remote_relay.h"
 #include "import/sync/sync_counts.h"
+#include "relay/nostr/event_parser.h"
 #include "relay/store/event_store.h"
 
 namespace weir {
@@ -34,8 +40,9 @@ struct SyncParts {
   const EventStore& store;
   Filter filter;  // without a limit and a search
   SyncDirection direction = SyncDirection::kBoth;
-  bool dry_run = false;   // only compares
-  EventFetch::Take take;  // gets the JSON of each event of the relay that the store lacks, not checked
+  bool dry_run = false;     // only compares
+  EventLimits limits = {};  // for reading the relay's events
+  EventFetch::Take take;    // gets the JSON of each event of the relay that the store lacks, not checked
   std::function<void(const SyncCounts& counts)> on_progress;  // called a few times a second
 };
 
@@ -46,6 +53,8 @@ class SyncSession {
   // to read millions of events first; and of any other, which may ignore the message.
   static constexpr Duration kLongestReading = std::chrono::minutes(10);
   static constexpr Duration kLongestGuess = std::chrono::seconds(20);
+  // Rounds that bring no new difference, one after the other; a relay that answers rightly needs a few.
+  static constexpr int kMostIdleRounds = 1000;
 
   explicit SyncSession(SyncParts parts);
   SyncSession(const SyncSession&) = delete;
@@ -56,6 +65,13 @@ class SyncSession {
   SyncCounts counts() const;
 
  private:
+  struct IdHash {
+    size_t operator()(const EventId& id) const {
+      size_t hash = 0;
+      std::memcpy(&hash, id.data(), sizeof hash);
+      return hash;
+    }
+  };
   // The comparison of a span of time.
   struct Span {
     explicit Span(Filter compared) : filter(std::move(compared)) {}
@@ -63,6 +79,9 @@ class SyncSession {
     const Filter filter;
     SyncSet own;
     NegentropyRounds rounds{own};
+    std::unordered_set<EventId, IdHash> known;  // differences that were found; a comparison may find one again
+    uint64_t last_round = 0;
+    int idle_rounds = 0;
     std::optional<PageWalk> pages;
     bool pages_are_read = false;  // and the events that they did not show are offered
 
@@ -70,10 +89,15 @@ class SyncSession {
   };
 
   Status RunSpan();
+  void AddSpan(SyncCounts* counts) const;
   Status ReadOwn();
   Status Step();
   Status Compare();
+  Status CompareSets();
+  Status ComparePages();
+  void Found(std::span<const EventId> have, std::span<const EventId> need);
   Status OnMessage(const RelayMessage& message);
+  Status Take(std::string_view json);
   Status OnSilence();
   Status OnRefusal();
   Status TurnToPages(const std::string& why);
@@ -88,7 +112,8 @@ class SyncSession {
   bool was_cut_ = false;            // the span is compared in parts instead
   EventFetch fetch_;
   EventOffer offer_;
-  SyncCounts counts_;  // the spans before, and the comparison of this one
+  EventParser parser_;
+  SyncCounts counts_;  // without those of the objects above
   TimePoint heard_;
 };
 

@@ -35,6 +35,8 @@ class ElementReader {
  public:
   explicit ElementReader(const std::vector<std::string_view>& elements) : elements_(elements) {}
 
+  // Returns an empty text for an element that is missing.
+  std::string TextIfAny(size_t n) { return n < elements_.size() ? Text(n) : std::string(); }
   std::string Text(size_t n) {
     std::string text;
     JsonString string;
@@ -78,7 +80,7 @@ Result<RelayMessage> ParseRelayMessage(std::string_view text) {
   const Form form = FormOf(name);
   RelayMessage message{.kind = form.kind};
   if (form.subject > 0) message.subject = reader.Text(form.subject);
-  if (form.text > 0) message.text = reader.Text(form.text);
+  if (form.text > 0) message.text = form.kind == Kind::kNegMsg ? reader.Text(form.text) : reader.TextIfAny(form.text);
   if (form.kind == Kind::kOk) message.accepted = reader.Bool(2);
   if (form.kind == Kind::kEvent) message.event = reader.Object(2);
   if (reader.failed()) return wrong();

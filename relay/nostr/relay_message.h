@@ -21,7 +21,7 @@ struct RelayMessage {
 };
 
 // Returns an error if the text is not a JSON array that begins with a string, or if an element that the kind must have
-// is missing or wrong. Ignores further elements.
+// is missing or wrong. A reason may be missing. Ignores further elements.
 Result<RelayMessage> ParseRelayMessage(std::string_view text);
 
 }  // namespace weir

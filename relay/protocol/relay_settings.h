@@ -46,7 +46,7 @@ struct RelaySettings {
   uint64_t max_subscription_id_bytes = 64;  // length of a subscription's id
   uint64_t default_limit = 500;             // the most stored events for a filter without a limit
   uint64_t max_limit = 5000;                // the most stored events for a filter, whatever its limit
-  uint64_t max_sync_events = 1'000'000;     // the most events of a NEG-OPEN (NIP-77); 0: NEG-OPEN is refused
+  uint64_t max_sync_events = 750'000;       // the most events of a NEG-OPEN (NIP-77); 0: NEG-OPEN is refused
 
   uint64_t worker_threads = 0;           // 0: one for each core, or for each connection to PostgreSQL if these are more
   uint64_t max_bytes_in_flight_mb = 32;  // MiB of events in flight, of all connections (byte_budget.h)

@@ -27,6 +27,10 @@ constexpr size_t kSmallAnswer = 8 << 10;
 constexpr std::string_view kTooMuchMemory =
     "rate-limited: the requests of your address hold too much memory; ask for less at once";
 
+constexpr std::string_view kSetTakesTooMuch =
+    "blocked: this query is too big for the memory that your address may take; narrow the filter by time, and compare "
+    "the parts";
+
 uint64_t MemoryOf(const std::vector<Filter>& filters) {
   uint64_t bytes = 0;
   for (const Filter& filter : filters) bytes += filter.MemoryBytes();
@@ -104,7 +108,8 @@ std::string Request::TakeGatheredMemory() {
     gathered_memory_.GiveBack(gathered_memory_.bytes() - bytes);
     return "";
   }
-  return gathered_memory_.TryAdd(bytes - gathered_memory_.bytes()) ? "" : std::string(kTooMuchMemory);
+  if (gathered_memory_.TryAdd(bytes - gathered_memory_.bytes())) return "";
+  return sync_ != nullptr ? std::string(kSetTakesTooMuch) : std::string(kTooMuchMemory);
 }
 
 void Request::Start() {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "config/manual_clock.h"
 #include "config/text/hex.h"
 
 namespace weir {
@@ -20,6 +21,12 @@ class EventFetchTest : public testing::Test {
  protected:
   void WantFrom(int first, int last) {
     for (int n = first; n < last; ++n) fetch_.Want(IdOf(static_cast<uint8_t>(n)));
+  }
+  void WantNumber(size_t n) {
+    EventId id{};
+    id[0] = static_cast<uint8_t>(n);
+    id[1] = static_cast<uint8_t>(n >> 8);
+    fetch_.Want(id);
   }
   void AskMore() { EXPECT_TRUE(fetch_.AskMore(say_).ok()); }
   Result<bool> Hear(RelayMessage::Kind kind, const std::string& subject, const std::string& event = "",
@@ -41,7 +48,8 @@ class EventFetchTest : public testing::Test {
     taken_.emplace_back(json);
     return Status();
   };
-  EventFetch fetch_;
+  ManualClock clock_;
+  EventFetch fetch_{clock_};
 };
 
 TEST_F(EventFetchTest, PassesOnWhatItAskedForAndNothingElse) {
@@ -79,25 +87,41 @@ TEST_F(EventFetchTest, AsksAgainForWhatALowerLimitLeftOut) {
 }
 
 TEST_F(EventFetchTest, BoundsWhatIsUnderWay) {
-  for (size_t n = 0; n < 3 * EventFetch::kMostRequests * EventFetch::kIdsOfRequest; ++n) {
-    EventId id{};
-    id[0] = static_cast<uint8_t>(n);
-    id[1] = static_cast<uint8_t>(n >> 8);
-    fetch_.Want(id);
-  }
+  for (size_t n = 0; n < 3 * EventFetch::kMostRequests * EventFetch::kIdsOfRequest; ++n) WantNumber(n);
   AskMore();
   EXPECT_EQ(said_.size(), EventFetch::kMostRequests);
   EXPECT_EQ(fetch_.waiting(), 2 * EventFetch::kMostRequests * EventFetch::kIdsOfRequest);
 }
 
-TEST_F(EventFetchTest, GoesOnAfterARefusedRequestUnlessNothingMayBeRead) {
+TEST_F(EventFetchTest, AsksAgainLaterAndForLessAtOnceWhenARequestIsClosed) {
+  for (size_t n = 0; n < EventFetch::kMostRequests * EventFetch::kIdsOfRequest; ++n) WantNumber(n);
+  AskMore();
+  EXPECT_TRUE(Hear(RelayMessage::Kind::kClosed, "fetch-1", "", "error: too many subscriptions").value());
+  AskMore();
+  EXPECT_EQ(said_.size(), EventFetch::kMostRequests) << "it waits";
+  clock_.Advance(EventFetch::kPause);
+  AskMore();
+  EXPECT_EQ(said_.size(), EventFetch::kMostRequests) << "seven are under way, and it may have four now";
+  EXPECT_EQ(fetch_.waiting(), EventFetch::kIdsOfRequest);
+  EXPECT_EQ(fetch_.missing(), 0U);
+}
+
+TEST_F(EventFetchTest, EndsWithTheReasonOfARelayThatGivesNothing) {
+  WantFrom(1, 3);
+  for (int n = 1; n < EventFetch::kMostRefusals; ++n) {
+    AskMore();
+    EXPECT_TRUE(Hear(RelayMessage::Kind::kClosed, "fetch-" + std::to_string(n), "", "rate-limited: no").value());
+    clock_.Advance(EventFetch::kPause);
+  }
+  AskMore();
+  const Result<bool> heard = Hear(RelayMessage::Kind::kClosed, "fetch-6", "", "rate-limited: no");
+  EXPECT_EQ(heard.status().message(), "the relay does not give its events: rate-limited: no");
+}
+
+TEST_F(EventFetchTest, EndsAtOnceIfTheRelayWantsAuthentication) {
   WantFrom(1, 3);
   AskMore();
-  EXPECT_TRUE(Hear(RelayMessage::Kind::kClosed, "fetch-1", "", "error: busy").value());
-  EXPECT_EQ(fetch_.missing(), 2U);
-  WantFrom(3, 4);
-  AskMore();
-  EXPECT_FALSE(Hear(RelayMessage::Kind::kClosed, "fetch-2", "", "auth-required: members only").ok());
+  EXPECT_FALSE(Hear(RelayMessage::Kind::kClosed, "fetch-1", "", "auth-required: members only").ok());
 }
 
 }  // namespace

@@ -8,6 +8,7 @@
 
 #include "config/manual_clock.h"
 #include "config/text/hex.h"
+#include "relay/nostr/event_parser.h"
 #include "tests/relay/store/store_fixture.h"
 
 namespace weir {
@@ -39,6 +40,7 @@ class EventOfferTest : public testing::Test {
                         if (wanted.contains(event.view().id())) take(event.view());
                       return Status();
                     },
+                    {.most_event_bytes = 10'000},
                     clock_};
 };
 
@@ -58,7 +60,7 @@ TEST_F(EventOfferTest, SendsStoredEventsAndCountsTheAnswersByReason) {
   EXPECT_EQ(offer_.refused(), (std::map<std::string, uint64_t>{{"blocked: no", 2}}));
 }
 
-TEST_F(EventOfferTest, CountsEventsThatAreDeletedMeanwhile) {
+TEST_F(EventOfferTest, CountsEventsThatAreStoredNoMore) {
   const Event kept = Stored(1);
   offer_.Offer(kept.view().id());
   offer_.Offer(EventId{7});
@@ -78,12 +80,47 @@ TEST_F(EventOfferTest, SendsAgainLaterWhatWasTooFast) {
     EXPECT_TRUE(Answer(event.view().id(), false, "rate-limited: slow down"));
     SendMore();
     EXPECT_EQ(said_.size(), static_cast<size_t>(n)) << "it waits";
-    clock_.Advance(EventOffer::kPause);
+    clock_.Advance(EventOffer::kLongestPause);
   }
   SendMore();
   EXPECT_TRUE(Answer(event.view().id(), false, "rate-limited: slow down"));
   EXPECT_TRUE(offer_.is_idle());
   EXPECT_EQ(offer_.refused().at("rate-limited: slow down"), 1U);
+}
+
+TEST_F(EventOfferTest, SendsFewerAtATimeToARelayThatTakesFew) {
+  for (uint64_t n = 0; n < 1000; ++n) offer_.Offer(Stored(n).view().id());
+  // The relay takes ten of those that come together.
+  size_t answered = 0;
+  for (int round = 0; round < 2000 && !offer_.is_idle(); ++round) {
+    SendMore();
+    const std::vector<std::string> sent(said_.begin() + static_cast<ptrdiff_t>(answered), said_.end());
+    answered = said_.size();
+    size_t taken = 0;
+    for (const std::string& text : sent) {
+      EventId id{};
+      ASSERT_TRUE(FromHex(FindId(std::string_view(text).substr(9)), id.data(), id.size()));
+      const bool is_taken = ++taken <= 10;
+      EXPECT_TRUE(Answer(id, is_taken, is_taken ? "" : "rate-limited: slow down"));
+    }
+    clock_.Advance(EventOffer::kLongestPause);
+  }
+  EXPECT_EQ(offer_.accepted(), 1000U);
+  EXPECT_TRUE(offer_.refused().empty());
+}
+
+TEST_F(EventOfferTest, KeepsPrivateEventsAndThoseThatAreTooLong) {
+  for (const PlainEvent& event : {Plain(Author(1), 1, 1059), Plain(Author(1), 2, 4), Plain(Author(1), 3, 1),
+                                  Plain(Author(1), 4, 1, {}, std::string(20'000, 'x'))}) {
+    stored_.push_back(ToEvent(event));
+    offer_.Offer(stored_.back().view().id());
+  }
+  SendMore();
+  EXPECT_EQ(said_.size(), 1U);
+  EXPECT_EQ(offer_.withheld(), 2U);
+  EXPECT_EQ(offer_.refused().at("it is longer than the relay takes"), 1U);
+  EXPECT_TRUE(Answer(stored_[2].view().id(), true));
+  EXPECT_TRUE(offer_.is_idle());
 }
 
 TEST_F(EventOfferTest, BoundsWhatHasNoAnswer) {

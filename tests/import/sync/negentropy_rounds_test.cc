@@ -106,6 +106,12 @@ TEST_F(NegentropyRoundsTest, TakeARefusalForOneOnlyBeforeTheFirstAnswer) {
   EXPECT_FALSE(Hear(Kind::kNegErr, "blocked: too big", "other").value());
 }
 
+TEST_F(NegentropyRoundsTest, TakeAnotherVersionForARefusal) {
+  Begin();
+  EXPECT_TRUE(Hear(Kind::kNegMsg, "60").value());
+  EXPECT_EQ(rounds_.refusal(), "it speaks another version of negentropy");
+}
+
 TEST_F(NegentropyRoundsTest, EndWithAnErrorInTheMiddle) {
   Begin();
   EXPECT_TRUE(Hear(Kind::kNegMsg, "61").value());
@@ -115,7 +121,7 @@ TEST_F(NegentropyRoundsTest, EndWithAnErrorInTheMiddle) {
 
 TEST_F(NegentropyRoundsTest, RefuseMessagesThatAreWrong) {
   Begin();
-  EXPECT_FALSE(Hear(Kind::kNegMsg, "6g").ok());
+  EXPECT_FALSE(Hear(Kind::kNegMsg, "610g").ok());
   EXPECT_FALSE(Hear(Kind::kNegMsg, "616").ok()) << "half a byte";
   for (const char* hex : {"61000002ff", "ff", "", "6100000299"}) {
     EXPECT_TRUE(Hear(Kind::kNegMsg, hex).value());

@@ -96,7 +96,7 @@ RC_GTEST_PROP(PageWalkProperty, FindsWhatEachSideLacks, ()) {
     }
   }
   const SyncSet set = SetOf(here);
-  PageWalk walk(set, Filter{});
+  PageWalk walk(set, Filter{}, {});
   const std::vector<std::string> taken = Walk(walk, PagedRelay(there, limit));
   RC_ASSERT(std::set<std::string>(taken.begin(), taken.end()) == only_there);
   RC_ASSERT(taken.size() == only_there.size());
@@ -109,15 +109,26 @@ TEST(PageWalkTest, CountsASecondWithMoreEventsThanAPage) {
   for (uint64_t n = 0; n < PageWalk::kEventsOfPage + 100; ++n) there.push_back(ToEvent(Plain(Author(n), 1000, 1)));
   there.push_back(ToEvent(Plain(Author(1), 900, 1)));
   const SyncSet none = SetOf({});
-  PageWalk walk(none, Filter{});
+  PageWalk walk(none, Filter{}, {});
   EXPECT_EQ(Walk(walk, PagedRelay(there, 10'000)).size(), PageWalk::kEventsOfPage + 1);
   EXPECT_EQ(walk.cut_seconds(), 1U);
 }
 
-TEST(PageWalkTest, EndsAtARelayThatIgnoresUntil) {
+TEST(PageWalkTest, CountsASecondThatALowerLimitOfTheRelayCuts) {
+  std::vector<Event> there;
+  for (uint64_t n = 0; n < 150; ++n) there.push_back(ToEvent(Plain(Author(n), 1000, 1)));
+  for (uint64_t n = 0; n < 150; ++n) there.push_back(ToEvent(Plain(Author(n), 900 - n, 1)));
   const SyncSet none = SetOf({});
-  PageWalk walk(none, Filter{});
+  PageWalk walk(none, Filter{}, {});
+  EXPECT_EQ(Walk(walk, PagedRelay(there, 100)).size(), 250U);
+  EXPECT_EQ(walk.cut_seconds(), 1U);
+}
+
+TEST(PageWalkTest, EndsWithAnErrorAtARelayThatIgnoresTheFilter) {
+  const SyncSet none = SetOf({});
+  PageWalk walk(none, ParseFilter(R"({"kinds":[1]})").value(), {});
   const Event event = ToEvent(Plain(Author(1), 1000, 1));
+  const Event other = ToEvent(Plain(Author(1), 1000, 7));
   size_t taken = 0;
   const PageWalk::Say say = [](std::string_view) { return Status(); };
   const PageWalk::Take take = [&](std::string_view) {
@@ -125,19 +136,22 @@ TEST(PageWalkTest, EndsAtARelayThatIgnoresUntil) {
     return Status();
   };
   ASSERT_TRUE(walk.Begin(say).ok());
-  for (int page = 1; page < 2000 && !walk.is_done(); ++page) {
+  Status status;
+  for (int page = 1; status.ok() && page < 10; ++page) {
     const std::string name = "page-" + std::to_string(page);
-    const RelayMessage message{.kind = RelayMessage::Kind::kEvent, .subject = name, .event = event.view().json()};
-    ASSERT_TRUE(walk.OnMessage(message, say, take).ok());
-    ASSERT_TRUE(walk.OnMessage({.kind = RelayMessage::Kind::kEose, .subject = name}, say, take).ok());
+    for (const Event& given : {event, other}) {
+      const RelayMessage message{.kind = RelayMessage::Kind::kEvent, .subject = name, .event = given.view().json()};
+      ASSERT_TRUE(walk.OnMessage(message, say, take).ok());
+    }
+    status = walk.OnMessage({.kind = RelayMessage::Kind::kEose, .subject = name}, say, take).status();
   }
   EXPECT_EQ(taken, 1U);
-  EXPECT_TRUE(walk.is_done());
+  EXPECT_NE(status.message().find("gives no pages"), std::string::npos) << status.message();
 }
 
 TEST(PageWalkTest, EndsWithTheReasonOfTheRelay) {
   const SyncSet none = SetOf({});
-  PageWalk walk(none, Filter{});
+  PageWalk walk(none, Filter{}, {});
   const PageWalk::Say say = [](std::string_view) { return Status(); };
   ASSERT_TRUE(walk.Begin(say).ok());
   const Result<bool> heard = walk.OnMessage(

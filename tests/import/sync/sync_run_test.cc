@@ -223,6 +223,61 @@ TEST_F(SyncRunTest, ComparesInPartsWhatIsTooMuchAtOnce) {
   EXPECT_EQ(result.counts.stored, 257U);
 }
 
+// The relay's answers are full, so that each message asks for the rest once more.
+TEST_F(SyncRunTest, CarriesOverEachEventOnceIntoAFarSmallerSet) {
+  Open();
+  GiveThere(Lines(0, 6000));
+  GiveHere(Lines(5000, 5040));
+  const SyncResult result = Sync(PartsToRelay());
+  ASSERT_TRUE(result.status.ok()) << result.status.message();
+  EXPECT_EQ(result.counts.need, 5960U);
+  EXPECT_EQ(result.counts.received, 5960U);
+  EXPECT_EQ(result.saved[LineOutcome::kImported], 5960U);
+  EXPECT_EQ(result.counts.have, 0U);
+}
+
+TEST_F(SyncRunTest, SavesOnlyWhatMatchesTheFilter) {
+  const std::string asked = NoteLine(1, 7);
+  const std::string other = NoteLine(2, 5);
+  WebSocketPeer peer([&](const std::string& message) -> WebSocketPeer::Reply {
+    if (message.starts_with("[\"NEG-OPEN\""))
+      return {.messages = {R"(["NEG-ERR","sync","error: negentropy disabled"])"}};
+    if (!message.starts_with("[\"REQ\"")) return {};
+    const ClientMessage parsed = ParseClientMessage(message);
+    const Req& request = std::get<Req>(parsed);
+    WebSocketPeer::Reply reply;
+    if (request.filters[0].until >= kLineTime)
+      for (const std::string& event : {asked, other})
+        reply.messages.push_back(EventMessageHead(request.subscription) + event + "]");
+    reply.messages.push_back(EoseMessage(request.subscription));
+    return reply;
+  });
+  SyncRunParts parts = Parts(peer.url());
+  parts.filters = {ParseFilter(R"({"kinds":[7]})").value()};
+  const SyncResult result = Sync(parts);
+  ASSERT_TRUE(result.status.ok()) << result.status.message();
+  EXPECT_EQ(StoredHere(), std::set{asked});
+}
+
+TEST_F(SyncRunTest, KeepsPrivateEventsUnlessTheFilterNamesTheirKinds) {
+  Open();
+  GiveHere(NoteLine(1) + "\n" + NoteLine(2, 1059) + "\n");
+  const SyncResult all = Sync(PartsToRelay());
+  EXPECT_EQ(all.counts.accepted, 1U);
+  EXPECT_EQ(all.counts.withheld, 1U);
+  SyncRunParts parts = PartsToRelay();
+  parts.filters = {ParseFilter(R"({"kinds":[1,1059]})").value()};
+  EXPECT_EQ(Sync(parts).counts.accepted, 1U);
+}
+
+TEST_F(SyncRunTest, EndsAtOnceIfTheRelayWantsAuthentication) {
+  Open();
+  SyncRunParts parts = PartsToRelay();
+  parts.filters = {ParseFilter(R"({"kinds":[1059]})").value()};
+  EXPECT_NE(Sync(parts).status.message().find("auth-required:"), std::string::npos);
+  EXPECT_TRUE(notes_.empty());
+}
+
 TEST_F(SyncRunTest, EndsAtOnceIfTheRelayIsAway) {
   std::optional<WebSocketPeer> peer([](const std::string&) { return WebSocketPeer::Reply{}; });
   const SyncRunParts parts = Parts(peer->url());

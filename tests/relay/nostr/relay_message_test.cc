@@ -25,6 +25,8 @@ TEST(RelayMessageTest, HasWhatItsKindHas) {
   EXPECT_FALSE(Parsed(R"( [ "OK" , "abc" , false , "" ] )").accepted);
   EXPECT_EQ(Parsed(R"(["EOSE","s",["finish"]])").kind, Kind::kEose);
   EXPECT_EQ(Parsed(R"(["CLOSED","s","error: no"])").text, "error: no");
+  EXPECT_EQ(Parsed(R"(["CLOSED","s"])").text, "") << "some relays give no reason";
+  EXPECT_TRUE(Parsed(R"(["OK","abc",true])").accepted);
   EXPECT_EQ(Parsed(R"(["NOTICE","hello\n"])").text, "hello\n");
   EXPECT_EQ(Parsed(R"(["AUTH","challenge"])").kind, Kind::kAuth);
   EXPECT_EQ(Parsed(R"(["NEG-MSG","n","61"])").text, "61");
@@ -35,7 +37,7 @@ TEST(RelayMessageTest, HasWhatItsKindHas) {
 TEST(RelayMessageTest, IsAnErrorIfAnElementIsMissingOrWrong) {
   for (const char* text :
        {"", "x", "{}", "[]", "[1]", R"(["EVENT","s"])", R"(["EVENT","s","x"])", R"(["EVENT",1,{}])",
-        R"(["OK","a",1,""])", R"(["OK","a",true])", R"(["EOSE"])", R"(["CLOSED","s"])", R"(["NOTICE"])",
+        R"(["OK","a",1,""])", R"(["OK","a"])", R"(["EOSE"])", R"(["CLOSED"])", R"(["CLOSED","s",1])",
         R"(["NEG-MSG","n"])", R"(["NEG-MSG","n",7])", R"(["EOSE","s"]x)", "[\"NOTICE\",\"\xff\"]", R"(["NOTICE","x)"})
     EXPECT_FALSE(ParseRelayMessage(text).ok()) << text;
 }

@@ -1,0 +1,22 @@
+#include "import/sync/sync_counts.h"
+
+namespace weir {
+
+void Add(const SyncCounts& more, SyncCounts* counts) {
+  for (uint64_t SyncCounts::*count :
+       {&SyncCounts::stored, &SyncCounts::need, &SyncCounts::have, &SyncCounts::rounds, &SyncCounts::pages,
+        &SyncCounts::cut_seconds, &SyncCounts::missing, &SyncCounts::unasked, &SyncCounts::gone, &SyncCounts::withheld,
+        &SyncCounts::received, &SyncCounts::accepted, &SyncCounts::bytes_sent, &SyncCounts::bytes_received})
+    counts->*count += more.*count;
+  if (!more.by_pages.empty()) counts->by_pages = more.by_pages;
+  for (const auto& [reason, count] : more.refused) counts->refused[reason] += count;
+}
+
+SyncCounts CarriedOver(const SyncCounts& counts) {
+  return {.received = counts.received,
+          .accepted = counts.accepted,
+          .bytes_sent = counts.bytes_sent,
+          .bytes_received = counts.bytes_received};
+}
+
+}  // namespace weir
