@@ -19,6 +19,7 @@ namespace {
 Status CheckSearches(const std::vector<Filter>& filters) {
   for (const Filter& filter : filters) {
     if (!filter.search) continue;
+    if (filters.size() > 1) return Status::Error("a filter with a search must be the only one");
     if (const auto words = ParseSearch(*filter.search); !words.ok()) return words.status();
   }
   return {};

@@ -16,6 +16,8 @@ std::string PrepareSearches(const std::vector<uint16_t>& searched_kinds, Verb ve
   size_t searches = 0;
   for (Filter& filter : *filters) {
     if (!filter.search) continue;
+    if (verb == Verb::kCount && filters->size() > 1)
+      return "unsupported: a COUNT with a search must have no other filter";
     if (verb == Verb::kNegOpen) return "unsupported: a NEG-OPEN cannot search; ask with a REQ";
     if (++searches > kMostSearches) {
       return "invalid: at most " + std::to_string(kMostSearches) + " filters of a request may have a search";

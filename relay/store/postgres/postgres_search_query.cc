@@ -27,7 +27,7 @@ constexpr PostgresStatement kCountWords{
     "count_words",
     "SELECT (SELECT count(*) FROM (SELECT 1 FROM weir_words w WHERE w.words @@ k.query::tsquery LIMIT $3::bigint) AS c)"
     " FROM unnest($1::int[], $2::text[]) AS k (number, query) ORDER BY k.number"};
-// Returns the densities of the words $8 in hexadecimal, in the order of the words, and the record if $9 is 1.
+// Returns the densities of the words $7 in hexadecimal, in the order of the words, and the record if $8 is 1.
 constexpr PostgresStatement kFindWords{
     "find_words",
     "WITH found AS MATERIALIZED (SELECT id, created_at, words FROM weir_words WHERE words @@ $1::text::tsquery"

@@ -33,6 +33,8 @@ TEST_F(ClientSearchTest, SearchesThatCannotBeAnsweredAreRefusedWithASentence) {
        "invalid: the text of a search must have at most 1024 bytes, not 60000"},
       {R"(["REQ","s",{"search":"aa"},{"search":"bb"},{"search":"cc"},{"search":"dd"},{"search":"ee"}])",
        "invalid: at most 4 filters of a request may have a search"},
+      {R"(["COUNT","s",{"search":"aa"},{"kinds":[1]}])",
+       "unsupported: a COUNT with a search must have no other filter"},
   };
   for (const auto& c : cases)
     EXPECT_EQ(Ask(client, c.request), std::string(R"(["CLOSED","s",")") + c.refusal + "\"]") << c.request.substr(0, 80);

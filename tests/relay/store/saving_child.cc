@@ -4,10 +4,12 @@
 
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <cstdio>
 #include <deque>
 #include <memory>
 #include <mutex>
+#include <random>
 #include <semaphore>
 #include <vector>
 
@@ -164,17 +166,20 @@ int RemoveUntilKilled(const std::string& path) {
   }
 }
 
+// Builds until it is done, or until it kills itself after some pieces.
 int BuildWords(const std::string& path) {
+  const uint64_t most_pieces = 1 + std::random_device{}() % 60;
   StoreOptions options = SmallStore(path);
   options.searched_kinds = std::vector<uint16_t>{1};
   const auto store = MustOpen(options);
   if (!store) return 1;
-  while (true) {
+  for (uint64_t pieces = 0; pieces < most_pieces; ++pieces) {
     const Result<OwedPiece> piece = store->BuildSearch(kTurnWork / 4);
     if (!piece.ok()) return 4;
-    Say("piece\n");
     if (!piece.value().more) return 0;
   }
+  kill(getpid(), SIGKILL);
+  return 5;
 }
 
 void Expectation::Hear(const std::string& line) {
