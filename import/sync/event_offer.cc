@@ -31,7 +31,7 @@ Status EventOffer::SendSome(const Say& say) {
     waiting_.pop_front();
   }
   std::vector<std::pair<EventId, std::string>> found;
-  const Status read = read_(ids, [&](EventView event) {
+  Status read = read_(ids, [&](EventView event) {
     const bool is_withheld = IsPrivate(event.kind()) && !limits_.sends_private;
     found.emplace_back(event.id(), is_withheld ? "" : event.json());
   });
