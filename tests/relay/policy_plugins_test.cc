@@ -146,6 +146,7 @@ TEST_F(PolicyPluginsTest, APluginForNodeJudgesEvents) {
 TEST_F(PolicyPluginsTest, ACommandLineMayHaveArguments) {
   const std::string path = Write(kPython);
   configuration_.plugins.write = {.command = "exec python3 -u " + path, .processes = 3};
+  configuration_.plugins.timeout = std::chrono::minutes(10);
   Open();
   WebClient client(relay_->port());
   EXPECT_EQ(Publish(client, "hello"), "true,\"\"]");

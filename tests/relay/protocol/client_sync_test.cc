@@ -317,7 +317,7 @@ TEST_F(ClientSyncTest, SetsCountAsMemoryOfTheirAddress) {
   Build(32 << 20, {}, {.address_bytes = 200 << 10});
   Store(Notes(6000));
   Seat& client = Connect();
-  EXPECT_TRUE(Ask(client, Open()).starts_with(R"(["NEG-ERR","n","rate-limited: the requests of your address hold)"));
+  EXPECT_TRUE(Ask(client, Open()).starts_with(R"(["NEG-ERR","n","blocked: this query is too big for the memory)"));
   RunUntilAllIsGivenBack();
   EXPECT_EQ(MessageIn(Ask(client, Open(R"({"limit":2000})", "a"))), "a");
   RunUntilIdle();
