@@ -177,7 +177,10 @@ TEST_F(HeldDeletionTest, ARelayThatEndsMeanwhileIsSaid) {
   relay_.reset();
   const Ran ran = child.Wait();
   EXPECT_EQ(ran.code, 1);
-  EXPECT_TRUE(Has(ran.err, "of 3 events were removed by then; the same command goes on")) << ran.err;
+  // The relay may end before it has told the command that the removal has begun.
+  EXPECT_TRUE(Has(ran.err, "of 3 events were removed by then; the same command goes on") ||
+              Has(ran.err, "hung up without an answer"))
+      << ran.err;
 }
 
 }  // namespace
