@@ -36,7 +36,6 @@ Result<bool> EventFetch::OnMessage(const RelayMessage& message, const Say& say, 
       // An event that was not asked for, or that comes twice, is none of this sync.
       if (!FromHex(FindId(message.event), id.data(), id.size()) || request->second.open.erase(id) == 0) return true;
       request->second.asks_again = true;
-      ++received_;
       refusals_ = 0;
       if (Status taken = take(message.event); !taken.ok()) return taken;
       return true;

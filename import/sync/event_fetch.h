@@ -47,7 +47,6 @@ class EventFetch {
 
   bool is_idle() const { return wanted_.empty() && requests_.empty(); }
   size_t waiting() const { return wanted_.size(); }
-  uint64_t received() const { return received_; }
   uint64_t missing() const { return missing_; }  // events that the relay announced and does not give
 
  private:
@@ -62,7 +61,6 @@ class EventFetch {
   std::deque<EventId> wanted_;
   std::map<std::string, Request> requests_;  // by subscription
   uint64_t asked_ = 0;                       // REQs so far
-  uint64_t received_ = 0;
   uint64_t missing_ = 0;
   size_t most_requests_ = kMostRequests;
   int refusals_ = 0;  // since the last event

@@ -40,7 +40,7 @@ Status EventOffer::SendSome(const Say& say) {
     std::erase(ids, id);
     const bool is_long = json.size() > limits_.most_event_bytes;
     if (json.empty()) ++withheld_;
-    if (is_long) CountRefused("it is longer than the relay takes");
+    if (is_long) refused_.Add("it is longer than the relay takes");
     if (json.empty() || is_long) {
       unanswered_.erase(id);
     } else if (Status said = say("[\"EVENT\"," + json + "]"); !said.ok()) {
@@ -70,14 +70,9 @@ bool EventOffer::OnMessage(const RelayMessage& message) {
     pause_until_ = clock_.Now() + pause_;
     pause_ = std::min(2 * pause_, kLongestPause);
   } else {
-    CountRefused(message.text);
+    refused_.Add(message.text);
   }
   return true;
-}
-
-void EventOffer::CountRefused(const std::string& reason) {
-  const bool is_known = refused_.contains(reason) || refused_.size() < kMostReasons;
-  ++refused_[is_known ? reason : "other reasons"];
 }
 
 }  // namespace weir

@@ -18,6 +18,7 @@
 
 #include "config/clock.h"
 #include "config/status.h"
+#include "import/sync/reason_counts.h"
 #include "relay/nostr/event.h"
 #include "relay/nostr/relay_message.h"
 
@@ -33,7 +34,6 @@ class EventOffer {
   static constexpr int kMostTries = 10;
   static constexpr Duration kPause = std::chrono::seconds(1);  // the first; each further one is twice as long
   static constexpr Duration kLongestPause = std::chrono::seconds(30);
-  static constexpr size_t kMostReasons = 100;
 
   struct Limits {
     bool sends_private = false;
@@ -54,8 +54,8 @@ class EventOffer {
   uint64_t accepted() const { return accepted_; }
   uint64_t gone() const { return gone_; }          // events that are not stored any more
   uint64_t withheld() const { return withheld_; }  // private events that were not sent
-  // The refused events by the reason of the relay's OK; beyond kMostReasons, "other reasons".
-  const std::map<std::string, uint64_t>& refused() const { return refused_; }
+  // The refused events by the reason of the relay's OK.
+  const ReasonCounts& refused() const { return refused_; }
 
  private:
   struct Offered {
@@ -64,7 +64,6 @@ class EventOffer {
   };
 
   Status SendSome(const Say& say);
-  void CountRefused(const std::string& reason);
 
   const Read read_;
   const Limits limits_;
@@ -77,7 +76,7 @@ class EventOffer {
   uint64_t accepted_ = 0;
   uint64_t gone_ = 0;
   uint64_t withheld_ = 0;
-  std::map<std::string, uint64_t> refused_;
+  ReasonCounts refused_;
 };
 
 }  // namespace weir

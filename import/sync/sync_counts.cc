@@ -9,7 +9,7 @@ void Add(const SyncCounts& more, SyncCounts* counts) {
         &SyncCounts::received, &SyncCounts::accepted, &SyncCounts::bytes_sent, &SyncCounts::bytes_received})
     counts->*count += more.*count;
   if (!more.by_pages.empty()) counts->by_pages = more.by_pages;
-  for (const auto& [reason, count] : more.refused) counts->refused[reason] += count;
+  counts->refused.Add(more.refused);
 }
 
 SyncCounts CarriedOver(const SyncCounts& counts) {

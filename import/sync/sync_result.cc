@@ -8,14 +8,8 @@
 namespace weir {
 namespace {
 
-uint64_t SumOf(const std::map<std::string, uint64_t>& counts) {
-  uint64_t sum = 0;
-  for (const auto& [reason, count] : counts) sum += count;
-  return sum;
-}
-
-void AppendReasons(const std::map<std::string, uint64_t>& reasons, std::string* text) {
-  for (const auto& [reason, count] : reasons)
+void AppendReasons(const ReasonCounts& reasons, std::string* text) {
+  for (const auto& [reason, count] : reasons.counts())
     *text += fmt::format("  {} {}\n", count, reason.empty() ? "without a reason" : AsText(reason));
 }
 
@@ -35,7 +29,7 @@ std::string DownText(const SyncResult& result) {
 }
 
 std::string UpText(const SyncCounts& counts) {
-  const uint64_t refused = SumOf(counts.refused);
+  const uint64_t refused = counts.refused.sum();
   std::string text = fmt::format("up: {} events, {} accepted", counts.accepted + refused, counts.accepted);
   if (refused > 0) text += fmt::format(", {} refused", refused);
   text += "\n";
@@ -59,9 +53,9 @@ std::string ComparedText(const SyncCounts& counts) {
   return text;
 }
 
-void Write(std::string_view name, const std::map<std::string, uint64_t>& reasons, JsonWriter& json) {
+void Write(std::string_view name, const ReasonCounts& reasons, JsonWriter& json) {
   json.Member(name).Open('{');
-  for (const auto& [reason, count] : reasons) json.Member(reason).Number(count);
+  for (const auto& [reason, count] : reasons.counts()) json.Member(reason).Number(count);
   json.Close('}');
 }
 

@@ -16,9 +16,6 @@
 namespace weir {
 namespace {
 
-// Reasons that are counted apart; a relay can send events that are wrong in any number of ways.
-constexpr size_t kMostReasons = 100;
-
 // Returns true if the relay gives nothing to clients that do not authenticate, as this one.
 bool WantsAuth(const Status& status) { return status.message().find("auth-required:") != std::string::npos; }
 
@@ -55,7 +52,7 @@ class EventSink {
     destination_.reset();  // calls OnSettled no more
     const MutexLock lock(mutex_);
     result->saved += saved_;
-    for (const auto& [reason, count] : rejected_) result->rejected[reason] += count;
+    result->rejected.Add(rejected_);
   }
 
  private:
@@ -69,17 +66,14 @@ class EventSink {
   void OnSettled(const SettledChunk& settled) {
     const MutexLock lock(mutex_);
     saved_ += settled.tally;
-    for (const Reject& reject : settled.rejects) {
-      const bool is_known = rejected_.contains(reject.reason) || rejected_.size() < kMostReasons;
-      ++rejected_[is_known ? reject.reason : "other reasons"];
-    }
+    for (const Reject& reject : settled.rejects) rejected_.Add(reject.reason);
   }
 
   LineSplitter splitter_;
   bool failed_ = false;
   Mutex mutex_;
   Tally saved_ WEIR_GUARDED_BY(mutex_);
-  std::map<std::string, uint64_t> rejected_ WEIR_GUARDED_BY(mutex_);
+  ReasonCounts rejected_ WEIR_GUARDED_BY(mutex_);
   std::unique_ptr<Destination> destination_;  // calls OnSettled until it is destroyed
   std::optional<std::stop_callback<Stopper>> stopper_;
 };

@@ -12,7 +12,6 @@
 
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <stop_token>
 #include <string>
 #include <vector>
@@ -41,8 +40,8 @@ struct SyncRunParts {
 struct SyncResult {
   Status status;  // "stopped" after a requested stop
   SyncCounts counts;
-  Tally saved;                               // the outcomes of the received events
-  std::map<std::string, uint64_t> rejected;  // received events that are not valid here, by the reason
+  Tally saved;            // the outcomes of the received events
+  ReasonCounts rejected;  // received events that are not valid here, by the reason
 };
 
 class SyncRun {

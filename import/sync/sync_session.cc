@@ -183,10 +183,11 @@ void SyncSession::Found(std::span<const EventId> have, std::span<const EventId> 
 Status SyncSession::OnMessage(const RelayMessage& message) {
   if (was_cut_) return {};
   const EventFetch::Take take = [this](std::string_view json) { return Take(json); };
+  const PageWalk::Take take_matching = [this](std::string_view json) { return TakeMatching(json); };
   Result<bool> taken = offer_.OnMessage(message);
   if (!taken.value()) taken = fetch_.OnMessage(message, say_, take);
   if (taken.ok() && !taken.value())
-    taken = span_->pages ? span_->pages->OnMessage(message, say_, take) : span_->rounds.OnMessage(message);
+    taken = span_->pages ? span_->pages->OnMessage(message, say_, take_matching) : span_->rounds.OnMessage(message);
   if (!taken.ok()) return taken.status();
   if (taken.value()) heard_ = Clock::System().Now();
   return span_->pages || span_->rounds.refusal().empty() ? Status() : OnRefusal();
@@ -194,11 +195,15 @@ Status SyncSession::OnMessage(const RelayMessage& message) {
 
 // An event that is not valid passes, because the destination says what is wrong with it.
 Status SyncSession::Take(std::string_view json) {
-  if (!wants_down()) return {};
   if (const Result<Event> event = parser_.Parse(json); event.ok() && !parts_.filter.Matches(event.value().view())) {
     ++counts_.unasked;
     return {};
   }
+  return TakeMatching(json);
+}
+
+Status SyncSession::TakeMatching(std::string_view json) {
+  if (!wants_down()) return {};
   ++counts_.received;
   return parts_.take(json);
 }

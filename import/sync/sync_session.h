@@ -98,6 +98,7 @@ class SyncSession {
   void Found(std::span<const EventId> have, std::span<const EventId> need);
   Status OnMessage(const RelayMessage& message);
   Status Take(std::string_view json);
+  Status TakeMatching(std::string_view json);
   Status OnSilence();
   Status OnRefusal();
   Status TurnToPages(const std::string& why);

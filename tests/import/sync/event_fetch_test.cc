@@ -66,7 +66,7 @@ TEST_F(EventFetchTest, PassesOnWhatItAskedForAndNothingElse) {
   EXPECT_EQ(taken_, (std::vector{EventOf(1), EventOf(2)}));
   EXPECT_EQ(said_.back(), R"(["CLOSE","fetch-1"])");
   EXPECT_TRUE(fetch_.is_idle());
-  EXPECT_EQ(fetch_.received(), 2U);
+  EXPECT_EQ(taken_.size(), 2U);
   EXPECT_EQ(fetch_.missing(), 0U);
 }
 
@@ -82,7 +82,7 @@ TEST_F(EventFetchTest, AsksAgainForWhatALowerLimitLeftOut) {
   Hear(RelayMessage::Kind::kEose, "fetch-3").value();
   AskMore();
   EXPECT_TRUE(fetch_.is_idle());
-  EXPECT_EQ(fetch_.received(), 2U);
+  EXPECT_EQ(taken_.size(), 2U);
   EXPECT_EQ(fetch_.missing(), 1U) << "the relay has the third no more";
 }
 

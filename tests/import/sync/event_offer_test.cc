@@ -57,7 +57,7 @@ TEST_F(EventOfferTest, SendsStoredEventsAndCountsTheAnswersByReason) {
   EXPECT_FALSE(Answer(events[2].view().id(), false, "blocked: no")) << "a second answer";
   EXPECT_TRUE(offer_.is_idle());
   EXPECT_EQ(offer_.accepted(), 1U);
-  EXPECT_EQ(offer_.refused(), (std::map<std::string, uint64_t>{{"blocked: no", 2}}));
+  EXPECT_EQ(offer_.refused().counts(), (std::map<std::string, uint64_t>{{"blocked: no", 2}}));
 }
 
 TEST_F(EventOfferTest, CountsEventsThatAreStoredNoMore) {
@@ -85,7 +85,7 @@ TEST_F(EventOfferTest, SendsAgainLaterWhatWasTooFast) {
   SendMore();
   EXPECT_TRUE(Answer(event.view().id(), false, "rate-limited: slow down"));
   EXPECT_TRUE(offer_.is_idle());
-  EXPECT_EQ(offer_.refused().at("rate-limited: slow down"), 1U);
+  EXPECT_EQ(offer_.refused().counts().at("rate-limited: slow down"), 1U);
 }
 
 TEST_F(EventOfferTest, SendsFewerAtATimeToARelayThatTakesFew) {
@@ -106,7 +106,7 @@ TEST_F(EventOfferTest, SendsFewerAtATimeToARelayThatTakesFew) {
     clock_.Advance(EventOffer::kLongestPause);
   }
   EXPECT_EQ(offer_.accepted(), 1000U);
-  EXPECT_TRUE(offer_.refused().empty());
+  EXPECT_TRUE(offer_.refused().counts().empty());
 }
 
 TEST_F(EventOfferTest, KeepsPrivateEventsAndThoseThatAreTooLong) {
@@ -118,7 +118,7 @@ TEST_F(EventOfferTest, KeepsPrivateEventsAndThoseThatAreTooLong) {
   SendMore();
   EXPECT_EQ(said_.size(), 1U);
   EXPECT_EQ(offer_.withheld(), 2U);
-  EXPECT_EQ(offer_.refused().at("it is longer than the relay takes"), 1U);
+  EXPECT_EQ(offer_.refused().counts().at("it is longer than the relay takes"), 1U);
   EXPECT_TRUE(Answer(stored_[2].view().id(), true));
   EXPECT_TRUE(offer_.is_idle());
 }
@@ -136,8 +136,8 @@ TEST_F(EventOfferTest, BoundsTheReasonsThatItCounts) {
   for (uint64_t n = 0; n < 250; ++n) offer_.Offer(Stored(n).view().id());
   SendMore();
   for (uint64_t n = 0; n < 250; ++n) EXPECT_TRUE(Answer(stored_[n].view().id(), false, "error: " + std::to_string(n)));
-  EXPECT_EQ(offer_.refused().size(), EventOffer::kMostReasons + 1);
-  EXPECT_EQ(offer_.refused().at("other reasons"), 250 - EventOffer::kMostReasons);
+  EXPECT_EQ(offer_.refused().counts().size(), ReasonCounts::kMost + 1);
+  EXPECT_EQ(offer_.refused().counts().at("other reasons"), 250 - ReasonCounts::kMost);
 }
 
 }  // namespace

@@ -14,14 +14,17 @@
 namespace weir {
 namespace {
 
+EventPlace PlaceOf(EventView event) { return {.created_at = event.created_at(), .id = event.id()}; }
+
+void SortNewestFirst(std::vector<Event>* events) {
+  std::ranges::sort(*events, [](const Event& a, const Event& b) { return PlaceOf(a.view()) < PlaceOf(b.view()); });
+}
+
 // A relay that answers REQs from a list of events, with a limit of its own.
 class PagedRelay {
  public:
   PagedRelay(std::vector<Event> events, size_t limit) : events_(std::move(events)), limit_(limit) {
-    std::ranges::sort(events_, [](const Event& a, const Event& b) {
-      return a.view().created_at() != b.view().created_at() ? a.view().created_at() > b.view().created_at()
-                                                            : a.view().id() < b.view().id();
-    });
+    SortNewestFirst(&events_);
   }
   std::vector<std::string> Answer(const Req& request) const {
     std::vector<std::string> messages;
@@ -67,10 +70,7 @@ std::vector<std::string> Walk(PageWalk& walk, const PagedRelay& relay) {
 }
 
 SyncSet SetOf(std::vector<Event> events) {
-  std::ranges::sort(events, [](const Event& a, const Event& b) {
-    return a.view().created_at() != b.view().created_at() ? a.view().created_at() > b.view().created_at()
-                                                          : a.view().id() < b.view().id();
-  });
+  SortNewestFirst(&events);
   SyncSet set;
   for (const Event& event : events) set.Add({event.view().created_at(), event.view().id()});
   set.Seal();

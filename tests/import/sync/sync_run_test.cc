@@ -66,6 +66,19 @@ class SyncRunTest : public ServiceTest {
     return text;
   }
 
+  // Returns the reply of a relay that has these events of kLineTime, to a REQ of a PageWalk; nothing to other messages.
+  static WebSocketPeer::Reply PageOf(const std::string& message, const std::vector<std::string>& events) {
+    if (!message.starts_with("[\"REQ\"")) return {};
+    const ClientMessage parsed = ParseClientMessage(message);
+    const Req& request = std::get<Req>(parsed);
+    WebSocketPeer::Reply reply;
+    if (request.filters[0].until >= kLineTime)
+      for (const std::string& event : events)
+        reply.messages.push_back(EventMessageHead(request.subscription) + event + "]");
+    reply.messages.push_back(EoseMessage(request.subscription));
+    return reply;
+  }
+
   RelayConfiguration here_;
   std::vector<std::string> notes_;
 };
@@ -135,11 +148,7 @@ TEST_F(SyncRunTest, SavesThroughTheRelayThatRuns) {
   WebSocketPeer peer([&](const std::string& message) -> WebSocketPeer::Reply {
     if (message.starts_with("[\"NEG-OPEN\""))
       return {.messages = {R"(["NOTICE","bad msg: unknown command NEG-OPEN"])"}};
-    if (!message.starts_with("[\"REQ\"")) return {};
-    const ClientMessage parsed = ParseClientMessage(message);
-    const Req& request = std::get<Req>(parsed);
-    if (request.filters[0].until < kLineTime) return {.messages = {EoseMessage(request.subscription)}};
-    return {.messages = {EventMessageHead(request.subscription) + other + "]", EoseMessage(request.subscription)}};
+    return PageOf(message, {other});
   });
   SyncRunParts parts = Parts(peer.url());
   parts.direction = SyncDirection::kDown;
@@ -162,17 +171,13 @@ TEST_F(SyncRunTest, CountsWhatEitherSideRefuses) {
     if (message.starts_with("[\"EVENT\""))
       return {.messages = {OkMessage(FindId(std::string_view(message).substr(message.find('{'))), false,
                                      "blocked: not a member")}};
-    if (!message.starts_with("[\"REQ\"")) return {};
-    const ClientMessage parsed = ParseClientMessage(message);
-    const Req& request = std::get<Req>(parsed);
-    if (request.filters[0].until < kLineTime) return {.messages = {EoseMessage(request.subscription)}};
-    return {.messages = {EventMessageHead(request.subscription) + forged + "]", EoseMessage(request.subscription)}};
+    return PageOf(message, {forged});
   });
   const SyncResult result = Sync(Parts(peer.url()));
   ASSERT_TRUE(result.status.ok()) << result.status.message();
   EXPECT_EQ(result.saved[LineOutcome::kSignature], 1U);
-  EXPECT_EQ(result.rejected.size(), 1U);
-  EXPECT_EQ(result.counts.refused, (std::map<std::string, uint64_t>{{"blocked: not a member", 1}}));
+  EXPECT_EQ(result.rejected.counts().size(), 1U);
+  EXPECT_EQ(result.counts.refused.counts(), (std::map<std::string, uint64_t>{{"blocked: not a member", 1}}));
   EXPECT_EQ(StoredHere(), std::set{mine});
   const std::string text = ToText(result, SyncDirection::kBoth, false);
   EXPECT_NE(text.find("up: 1 events, 0 accepted, 1 refused\n  1 blocked: not a member\n"), std::string::npos) << text;
@@ -242,15 +247,7 @@ TEST_F(SyncRunTest, SavesOnlyWhatMatchesTheFilter) {
   WebSocketPeer peer([&](const std::string& message) -> WebSocketPeer::Reply {
     if (message.starts_with("[\"NEG-OPEN\""))
       return {.messages = {R"(["NEG-ERR","sync","error: negentropy disabled"])"}};
-    if (!message.starts_with("[\"REQ\"")) return {};
-    const ClientMessage parsed = ParseClientMessage(message);
-    const Req& request = std::get<Req>(parsed);
-    WebSocketPeer::Reply reply;
-    if (request.filters[0].until >= kLineTime)
-      for (const std::string& event : {asked, other})
-        reply.messages.push_back(EventMessageHead(request.subscription) + event + "]");
-    reply.messages.push_back(EoseMessage(request.subscription));
-    return reply;
+    return PageOf(message, {asked, other});
   });
   SyncRunParts parts = Parts(peer.url());
   parts.filters = {ParseFilter(R"({"kinds":[7]})").value()};
