@@ -32,7 +32,7 @@ class NegentropyRounds {
   static constexpr size_t kFrameBytes = 60'000;
 
   // The set must be sealed, and must outlive the object.
-  explicit NegentropyRounds(const SyncSet& set) : set_(set) {}
+  explicit NegentropyRounds(SyncPart set) : set_(set) {}
 
   Status Begin(const Filter& filter, const Say& say);
   // Returns true if the message belongs to the comparison. Returns an error if the relay ends the comparison in the
@@ -52,7 +52,7 @@ class NegentropyRounds {
   const std::string& refusal() const { return refusal_; }
 
  private:
-  const SyncSet& set_;
+  const SyncPart set_;
   std::optional<std::string> answer_;  // the relay's last message, not worked through yet
   std::string refusal_;
   uint64_t rounds_ = 0;

@@ -11,7 +11,7 @@ constexpr uint64_t kLeastLimit = 100;
 
 }  // namespace
 
-PageWalk::PageWalk(const SyncSet& set, Filter filter, const EventLimits& limits)
+PageWalk::PageWalk(SyncPart set, Filter filter, const EventLimits& limits)
     : set_(set), filter_(std::move(filter)), parser_(limits), seen_(set.size()) {
   filter_.limit = kEventsOfPage;
 }

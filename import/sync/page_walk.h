@@ -31,7 +31,7 @@ class PageWalk {
   static constexpr uint64_t kEventsOfPage = 500;
 
   // The set must be sealed, and must outlive the object.
-  PageWalk(const SyncSet& set, Filter filter, const EventLimits& limits);
+  PageWalk(SyncPart set, Filter filter, const EventLimits& limits);
 
   Status Begin(const Say& say) { return AskNext(say); }
   // Returns true if the message belongs to the walk. Passes each event that is not in the set to `take`. Returns an
@@ -51,7 +51,7 @@ class PageWalk {
   Status EndPage(const Say& say);
   std::string Subscription() const { return "page-" + std::to_string(pages_); }
 
-  const SyncSet& set_;
+  const SyncPart set_;
   Filter filter_;
   EventParser parser_;
   std::vector<bool> seen_;              // by the index in the set

@@ -80,7 +80,7 @@ void RangeWriter::WriteFingerprint(const SyncItem& end, const Fingerprint& finge
   out_.append(reinterpret_cast<const char*>(fingerprint.data()), fingerprint.size());
 }
 
-void RangeWriter::WriteIds(const SyncItem& end, const SyncSet& set, size_t begin, size_t ids_end) {
+void RangeWriter::WriteIds(const SyncItem& end, const SyncPart& set, size_t begin, size_t ids_end) {
   Begin(end, RangeMode::kIds);
   AppendVarint(ids_end - begin, &out_);
   for (size_t i = begin; i < ids_end; ++i) out_.append(reinterpret_cast<const char*>(set[i].id.data()), kIdBytes);

@@ -69,7 +69,7 @@ class RangeWriter {
   void Skip(const SyncItem& end) { skipped_to_ = end; }
   void WriteFingerprint(const SyncItem& end, const Fingerprint& fingerprint);
   // Writes the items from `begin` to `ids_end` of the set.
-  void WriteIds(const SyncItem& end, const SyncSet& set, size_t begin, size_t ids_end);
+  void WriteIds(const SyncItem& end, const SyncPart& set, size_t begin, size_t ids_end);
 
   uint64_t bytes() const { return out_.capacity(); }
   // Returns true if only skipped ranges were written.

@@ -20,14 +20,14 @@ constexpr Work kIdWork = 70;
 
 }  // namespace
 
-Reconciler::Reconciler(const SyncSet& set, std::string message, size_t frame_bytes, SyncDifferences* found)
+Reconciler::Reconciler(SyncPart set, std::string message, size_t frame_bytes, SyncDifferences* found)
     : set_(set),
       message_(std::move(message)),
       found_(found),
       in_(std::string_view(message_).substr(std::min<size_t>(1, message_.size()))),
       out_(std::max(frame_bytes, kLeastFrameBytes)) {}
 
-std::string Reconciler::FirstMessage(const SyncSet& set, size_t frame_bytes) {
+std::string Reconciler::FirstMessage(SyncPart set, size_t frame_bytes) {
   Reconciler first(set, std::string(), frame_bytes);
   first.Split(set.size(), kInfinity);
   return first.out_.Take();

@@ -43,7 +43,7 @@ class Reconciler {
   // Answers `message` with at most `frame_bytes` bytes, or kLeastFrameBytes if that is more. `found` is null for the
   // relay's side. On the client's side it gets the differences, after those of earlier messages; a relay that lies can
   // make it get ids that are no events. `set` and `found` must outlive the object.
-  Reconciler(const SyncSet& set, std::string message, size_t frame_bytes, SyncDifferences* found = nullptr);
+  Reconciler(SyncPart set, std::string message, size_t frame_bytes, SyncDifferences* found = nullptr);
   Reconciler(const Reconciler&) = delete;
   Reconciler& operator=(const Reconciler&) = delete;
 
@@ -58,7 +58,7 @@ class Reconciler {
   // used any more.
   std::string Take();
 
-  static std::string FirstMessage(const SyncSet& set, size_t frame_bytes);
+  static std::string FirstMessage(SyncPart set, size_t frame_bytes);
 
  private:
   Result<bool> Begin();
@@ -68,7 +68,7 @@ class Reconciler {
   void FindDifferences(std::string_view ids, size_t end);
   void WriteRest();
 
-  const SyncSet& set_;
+  const SyncPart set_;
   const std::string message_;
   SyncDifferences* const found_;
   RangeReader in_;

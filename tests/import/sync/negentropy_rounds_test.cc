@@ -18,12 +18,8 @@ using Kind = RelayMessage::Kind;
 
 SyncItem ItemOf(uint64_t number) { return {.created_at = 1000 + number / 3, .id = ToBytes(Author(number))}; }
 
-void Fill(std::set<SyncItem> items, SyncSet* set) {
-  std::vector<SyncItem> newest_first(items.begin(), items.end());
-  std::ranges::sort(newest_first, [](const SyncItem& a, const SyncItem& b) {
-    return a.created_at != b.created_at ? a.created_at > b.created_at : a.id < b.id;
-  });
-  for (const SyncItem& item : newest_first) set->Add(item);
+void Fill(const std::set<SyncItem>& items, SyncSet* set) {
+  for (const SyncItem& item : items) set->Add(item);
   set->Seal();
 }
 

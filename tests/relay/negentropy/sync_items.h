@@ -20,10 +20,7 @@ inline SyncItem ItemOf(uint64_t number) {
 }
 
 // Returns a sealed set of the items, which may be in any order.
-inline SyncSet SealedSetOf(std::vector<SyncItem> items) {
-  std::sort(items.begin(), items.end(), [](const SyncItem& a, const SyncItem& b) {
-    return a.created_at != b.created_at ? a.created_at > b.created_at : a.id < b.id;
-  });
+inline SyncSet SealedSetOf(const std::vector<SyncItem>& items) {
   SyncSet set;
   for (const SyncItem& item : items) set.Add(item);
   EXPECT_TRUE(set.Seal());
@@ -32,7 +29,7 @@ inline SyncSet SealedSetOf(std::vector<SyncItem> items) {
 inline SyncSet SetOfNumbers(uint64_t begin, uint64_t end) {
   std::vector<SyncItem> items;
   for (uint64_t number = begin; number < end; ++number) items.push_back(ItemOf(number));
-  return SealedSetOf(std::move(items));
+  return SealedSetOf(items);
 }
 
 // Adds byte by byte, and writes the number of items by hand.
