@@ -76,9 +76,6 @@ SyncSet Fill(RocksDbStore& store, size_t events, size_t missing) {
     batch.clear();
   }
   if (const Status flushed = store.Flush(); !flushed.ok()) Fail(flushed);
-  std::sort(items.begin(), items.end(), [](const SyncItem& a, const SyncItem& b) {
-    return a.created_at != b.created_at ? a.created_at > b.created_at : a.id < b.id;
-  });
   SyncSet set;
   for (const SyncItem& item : items) set.Add(item);
   set.Seal();
@@ -114,8 +111,8 @@ void Run(size_t events, size_t missing, const std::string& directory) {
   const double resident_kb = ResidentKb();
   double longest_ms = 0;
   double since = ProcessorSeconds();
-  std::unique_ptr<Query> query =
-      store->Find({Filter()}, {.default_limit = kAllEvents, .max_limit = kAllEvents, .fills_cache = false});
+  std::unique_ptr<Query> query = store->Find(
+      {Filter()}, {.default_limit = kAllEvents, .max_limit = kAllEvents, .fills_cache = false, .ids_only = IdsOnly()});
   std::string answer = NextAnswer(*store, dialogue, query.get(), &longest_ms);
   query.reset();
   std::printf(

@@ -145,6 +145,10 @@ void Request::PlanQuery() {
     options_.default_limit = settings.default_limit;
     options_.max_limit = settings.max_limit;
   }
+  if (sync_ != nullptr) {
+    options_.max_limit = settings.max_sync_events + 1;  // one more shows that the set is too big
+    options_.ids_only = PlanIds();
+  }
   options_.visible = [this, identity = peer_->identity()](EventView event) {
     return IsFor(event, *identity) && context_.rules->decided().MaySee(event) && slice_rules_->MaySee(event);
   };

@@ -120,6 +120,7 @@ class Request final : public LiveSubscriber, public std::enable_shared_from_this
 
   void EnterLive();
   void PlanQuery();
+  IdsOnly PlanIds() const;
   std::string TakeGatheredMemory();
   // Returns false for a private event of which a client with these keys is no party. May be called from any thread.
   bool IsFor(EventView event, const Identity& identity) const;

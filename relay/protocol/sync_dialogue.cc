@@ -9,6 +9,7 @@ namespace weir {
 namespace {
 
 constexpr Work kSealStepWork = 10;
+constexpr Work kMostSealSteps = 25;  // for each event
 // A set of so few events is gathered, sealed and compared in one slice.
 constexpr size_t kFewEvents = 1000;
 
@@ -22,11 +23,12 @@ void SyncDialogue::Hear(std::string message) {
 Result<Progress> SyncDialogue::Next(const EventStore&, Query* query, Work most) {
   if (!gathered_) {
     Result<Progress> progress = Gather(*query, most);
-    if (!progress.ok() || !gathered_ || set_.size() > kFewEvents) return progress;
+    const bool is_refused = !progress.ok() || progress.value() == Progress::kDone;
+    if (is_refused || !gathered_ || set_.size() > kFewEvents) return progress;
   }
   if (!sealed_) {
     sealed_ = set_.Seal(most / kSealStepWork);
-    other_work_ += std::min<Work>(most, 3 * set_.size() * kSealStepWork);
+    other_work_ += std::min<Work>(most, kMostSealSteps * set_.size() * kSealStepWork);
     if (!sealed_ || set_.size() > kFewEvents) return Progress::kMore;
   }
   if (!reconciler_) reconciler_ = std::make_unique<Reconciler>(set_, std::move(message_), frame_bytes_);
@@ -41,16 +43,16 @@ Result<Progress> SyncDialogue::Next(const EventStore&, Query* query, Work most) 
 
 Result<Progress> SyncDialogue::Gather(Query& query, Work most) {
   Result<Progress> progress = query.Next({.max_work = most}, [this](EventView event) {
-    if (!is_too_big() && event.created_at() != kInfinity.created_at) set_.Add({event.created_at(), event.id()});
+    if (set_.size() <= most_events_ && event.created_at() != kInfinity.created_at)
+      set_.Add({event.created_at(), event.id()});
   });
   if (!progress.ok()) return progress;
-  if (is_too_big()) {
-    refusal_ = "blocked: this query is too big: at most " + std::to_string(most_events_) +
-               " events can be compared at once; narrow the filter by time";
-    return Progress::kDone;
-  }
   gathered_ = progress.value() == Progress::kDone;
-  return Progress::kMore;
+  is_too_big_ = set_.size() > most_events_ || (gathered_ && set_.size() == 0 && !query.complete());
+  if (!is_too_big_) return Progress::kMore;
+  refusal_ = "blocked: this query is too big: at most " + std::to_string(most_events_) +
+             " events can be compared at once; narrow the filter by time";
+  return Progress::kDone;
 }
 
 uint64_t SyncDialogue::held_bytes() const {

@@ -1,6 +1,8 @@
 // SyncDialogue: the relay's side of one NEG-OPEN (NIP-77). First it gathers the ids and dates of the events that the
 // query finds. Then it answers the messages of the client, one after the other, from this set (relay/negentropy), which
-// does not change any more: events that are saved or deleted later make no difference.
+// does not change any more: events that are saved or deleted later make no difference. The query must pass at least one
+// event more than a set may have, or say that it is not complete (IdsOnly), if it finds too many; so none of its
+// filters may have the limit 0.
 //
 // A set takes 41 bytes for each event. It may have as many events as WEIR_MAX_SYNC_EVENTS says.
 #pragma once
@@ -36,7 +38,7 @@ class SyncDialogue final : public Gathering {
   Result<Progress> Next(const EventStore& store, Query* query, Work most) override;
   std::string refusal() const override { return refusal_; }
   // Returns true if it gave up because the set would have too many events.
-  bool is_too_big() const { return set_.size() > most_events_; }
+  bool is_too_big() const { return is_too_big_; }
   // Returns the work for the present message.
   Work own_work() const override { return other_work_ + (reconciler_ ? reconciler_->work() : 0); }
   uint64_t events() const override { return set_.size(); }
@@ -51,6 +53,7 @@ class SyncDialogue final : public Gathering {
   const uint64_t most_events_;
   const size_t frame_bytes_;
   SyncSet set_;
+  bool is_too_big_ = false;
   bool gathered_ = false;
   bool sealed_ = false;
   Work other_work_ = 0;                     // the work for the present message, without that of reconciler_

@@ -8,9 +8,11 @@
 // Threads: any thread may call any function.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "config/mutex.h"
@@ -41,6 +43,18 @@ class SharedKeySet {
   }
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
+  // Returns the first four bytes of each key, as big-endian numbers, sorted; nullopt if there are more than `most`
+  // keys.
+  std::optional<std::vector<uint32_t>> Beginnings(size_t most) const {
+    const MutexLock lock(mutex_);
+    if (size_ > most) return std::nullopt;
+    std::vector<uint32_t> beginnings;
+    tables_.back()->ForEach([&beginnings](const Bytes32& key) {
+      beginnings.push_back(uint32_t{key[0]} << 24 | uint32_t{key[1]} << 16 | uint32_t{key[2]} << 8 | uint32_t{key[3]});
+    });
+    std::ranges::sort(beginnings);
+    return beginnings;
+  }
   // Returns how often the set has changed.
   uint64_t changes() const { return changes_; }
 

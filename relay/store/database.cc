@@ -344,4 +344,17 @@ Database::~Database() {
   (void)db_->Close();
 }
 
+Status ReadMoment(const Database& database, const Snapshot& snapshot, Moment* moment) {
+  if (const std::optional<uint64_t> serial = database.LastSerialAt(snapshot.sequence())) {
+    moment->Advance({.number = *serial});
+    return {};
+  }
+  rocksdb::PinnableSlice value;
+  const rocksdb::Status status =
+      database.db()->Get(snapshot.ReadOptions(), database.index(), ToSlice(CountersKey()), &value);
+  Counters counters;
+  if (status.ok() && ReadCounters(ToView(value), &counters)) moment->Advance({.number = counters.last_serial});
+  return status.ok() || status.IsNotFound() ? Status() : DatabaseError("cannot read the index", status);
+}
+
 }  // namespace weir

@@ -18,6 +18,7 @@
 #include "relay/store/record_cache.h"
 #include "relay/store/rocksdb_store.h"
 #include "relay/store/search/search_index.h"
+#include "relay/store/serial.h"
 #include "rocksdb/db.h"
 #include "rocksdb/write_batch.h"
 
@@ -124,6 +125,9 @@ class Snapshot {
   rocksdb::DB* db_;
   const rocksdb::Snapshot* snapshot_;
 };
+
+// Reads the moment through the snapshot itself, so that the two can never differ.
+Status ReadMoment(const Database& database, const Snapshot& snapshot, Moment* moment);
 
 inline rocksdb::Slice ToSlice(std::string_view text) { return {text.data(), text.size()}; }
 inline rocksdb::Slice ToSlice(const Key& key) { return ToSlice(key.view()); }

@@ -135,6 +135,22 @@ class Query {
 
 inline constexpr uint64_t kAllEvents = INT64_MAX;  // a query with this limit returns all matches
 
+enum class Sight : uint8_t { kShown, kHidden, kUnknown };
+
+// For a query whose caller needs only the ids and dates of all matches, in any order, such as a comparison of sets
+// (NIP-77). The query then reads as few records as it can. It passes events that have no more than their id and date,
+// and WouldFind must not be called. If there are more than QueryOptions::max_limit, it may pass none; complete() is
+// then false.
+//
+// The functions must agree with QueryOptions::visible, which the query calls with the record if they do not decide.
+struct IdsOnly {
+  // Returns whether the client may see the events of this kind by authors whose keys begin with these four bytes, as a
+  // big-endian number. Null: all may be seen.
+  std::function<Sight(uint16_t kind, uint32_t by)> sight;
+  // Returns false for an event that is hidden although `sight` says that it is shown. Null: there is none.
+  std::function<bool(const EventId& id)> shows;
+};
+
 struct QueryOptions {
   uint64_t now_seconds = 0;         // events that have expired at this time are left out; 0: none is left out
   uint64_t default_limit = 500;     // for filters without a limit
@@ -144,6 +160,7 @@ struct QueryOptions {
   // Returns false for events that the client may not see. The query skips them, and they do not count towards a limit.
   // Null: the client may see all events. The query calls the function on the thread that calls Next.
   std::function<bool(EventView event)> visible;
+  std::optional<IdsOnly> ids_only;  // set if the caller needs only ids and dates; the query may ignore it
 };
 
 struct StoreSizes {

@@ -20,11 +20,12 @@ rocksdb::ReadOptions ScanOptions(rocksdb::ReadOptions options) {
 }  // namespace
 
 IndexScan::IndexScan(const Database& database, const rocksdb::ReadOptions& options, const Filter& filter,
-                     const ScanBounds& bounds, uint64_t wanted)
+                     const ScanBounds& bounds, uint64_t wanted, JudgeEntry judge)
     : database_(database),
       options_(options),
       filter_(filter),
       wanted_(wanted),
+      judge_(std::move(judge)),
       first_(bounds.first),
       oldest_(~filter.since),
       last_serial_(bounds.last_serial),
@@ -278,8 +279,12 @@ void IndexScan::Fill(uint32_t number, Budget* budget) {
     IndexEntry entry;
     if (ReadEntry(ToView(at->key()), prefix.size(), &entry)) {
       if ((range.at_end = entry.inverted_time > oldest_)) break;
-      const Candidate candidate{entry.inverted_time, entry.serial, entry.id};
-      const bool wanted = IsInBounds(candidate) && plan_.Wants(entry);
+      Candidate candidate{entry.inverted_time, entry.serial, entry.id};
+      bool wanted = IsInBounds(candidate) && plan_.Wants(entry);
+      if (wanted && judge_) {
+        candidate.sight = judge_(entry);
+        wanted = candidate.sight != Sight::kHidden;
+      }
       if (wanted) range.ahead.push_back(candidate);
       if (skim_) skim_->Pass(wanted);
     }

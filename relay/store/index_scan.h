@@ -10,11 +10,13 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <queue>
 #include <vector>
 
+#include "relay/store/event_store.h"
 #include "relay/store/key_lookup.h"
 #include "relay/store/plan_race.h"
 #include "relay/store/planner.h"
@@ -27,6 +29,7 @@ struct Candidate {
   uint64_t inverted_time = 0;  // created_at with all bits inverted
   uint64_t serial = 0;
   uint32_t id = 0;  // the first four bytes
+  Sight sight = Sight::kUnknown;
 
   // Returns true if this event comes before `other` in the answer. If the two have the same place (SamePlace), only
   // their whole ids tell which comes first, and this order (by serial) is arbitrary.
@@ -39,6 +42,10 @@ struct Candidate {
   bool SamePlace(const Candidate& other) const { return inverted_time == other.inverted_time && id == other.id; }
 };
 
+// Tells from an entry what is known of its event: kShown if it matches the filter and may be seen, kHidden if the scan
+// must skip it.
+using JudgeEntry = std::function<Sight(const IndexEntry& entry)>;
+
 // A scan skips events that come before `first` in the answer, and events that were saved after `last_serial`.
 struct ScanBounds {
   Candidate first;
@@ -48,9 +55,9 @@ struct ScanBounds {
 class IndexScan {
  public:
   // `options` has the snapshot that is read. `wanted` estimates the number of entries that the caller will need.
-  // `database`, `options` and `filter` must outlive the scan.
+  // `judge` sets Candidate::sight; null: kUnknown. `database`, `options` and `filter` must outlive the scan.
   IndexScan(const Database& database, const rocksdb::ReadOptions& options, const Filter& filter,
-            const ScanBounds& bounds, uint64_t wanted);
+            const ScanBounds& bounds, uint64_t wanted, JudgeEntry judge = nullptr);
   ~IndexScan();
 
   // Reads until the next entry is known or there are no more; then returns true. Returns false if the budget was used
@@ -111,6 +118,7 @@ class IndexScan {
   const rocksdb::ReadOptions& options_;
   const Filter& filter_;
   const uint64_t wanted_;
+  const JudgeEntry judge_;
   Candidate first_;        // the beginning of the scan, inclusive
   const uint64_t oldest_;  // the oldest time that the filter allows, inverted, inclusive
   const uint64_t last_serial_;

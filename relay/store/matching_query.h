@@ -151,6 +151,9 @@ class MatchingQuery : public Query {
     on_match(event);
   }
 
+  // Says that the answer lacks matches.
+  void CutOff() { complete_ = false; }
+
   // Returns the bytes of memory that the parts take, without the filters.
   uint64_t PartBytes() const {
     uint64_t bytes = parts_.capacity() * sizeof(Part);

@@ -15,7 +15,7 @@ constexpr size_t kFirstAtOnce = 8;
 StoreQuery::StoreQuery(const Database& database, std::vector<Filter> filters, const QueryOptions& options)
     : MatchingQuery(std::move(filters), options), database_(database), at_once_(kFirstAtOnce / 2) {
   OpenSnapshot();
-  failed_ = ReadMoment();
+  failed_ = ReadMoment(database_, *snapshot_, &moment_);
   StartScans();
 }
 
@@ -36,19 +36,6 @@ void StoreQuery::StartScans() {
     if (part.done) continue;
     part.scan = std::make_unique<IndexScan>(database_, read_options_, part.filter, bounds, part.wanted());
   }
-}
-
-// Reads the moment through the snapshot itself, so that the two can never differ.
-Status StoreQuery::ReadMoment() {
-  if (const std::optional<uint64_t> serial = database_.LastSerialAt(snapshot_->sequence())) {
-    moment_.Advance({.number = *serial});
-    return {};
-  }
-  rocksdb::PinnableSlice value;
-  const rocksdb::Status status = database_.db()->Get(read_options_, database_.index(), ToSlice(CountersKey()), &value);
-  Counters counters;
-  if (status.ok() && ReadCounters(ToView(value), &counters)) moment_.Advance({.number = counters.last_serial});
-  return status.ok() || status.IsNotFound() ? Status() : DatabaseError("cannot read the index", status);
 }
 
 Result<Progress> StoreQuery::Next(const Slice& slice, const OnMatch& on_match) {

@@ -32,7 +32,6 @@ class StoreQuery final : public MatchingQuery<IndexScan> {
     uint32_t part = 0;  // index in parts_; kNoPart if the event does not match the part's filter
   };
 
-  Status ReadMoment();
   void OpenSnapshot();
   void StartScans();
   Result<Progress> Walk(const OnMatch& on_match);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "relay/store/database.h"
+#include "relay/store/id_query.h"
 #include "relay/store/idle_merge.h"
 #include "relay/store/key_lookup.h"
 #include "relay/store/query.h"
@@ -288,6 +289,7 @@ Result<std::vector<bool>> RocksDbStore::StoredSigned(std::span<const EventView> 
 std::unique_ptr<Query> RocksDbStore::Find(std::vector<Filter> filters, const QueryOptions& options) const {
   if (std::ranges::any_of(filters, [](const Filter& filter) { return filter.search.has_value(); }))
     return std::make_unique<SearchQuery>(*database_, std::move(filters), options);
+  if (IdQuery::CanAnswer(filters, options)) return std::make_unique<IdQuery>(*database_, std::move(filters), options);
   return std::make_unique<StoreQuery>(*database_, std::move(filters), options);
 }
 

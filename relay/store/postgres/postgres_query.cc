@@ -63,7 +63,9 @@ Result<Progress> PostgresQuery::Begin(PostgresSession& session) {
       progress = Progress::kMore;
       break;
     }
-    auto scan = std::make_unique<PostgresScan>(part.filter, choices_[i]);
+    // A head that one part has found would not do for the tags of another part's filter.
+    const bool reads_heads = options_.ids_only && parts_.size() == 1;
+    auto scan = std::make_unique<PostgresScan>(part.filter, choices_[i], reads_heads ? &*options_.ids_only : nullptr);
     part.done = scan->choices() == 0;
     if (part.done) continue;
     if (!scan->choice()) {
@@ -179,8 +181,9 @@ Status PostgresQuery::ReadRecords(PostgresSession& session) {
 // Judges the next event of found_: finds out which parts it matches, and hands it out if the client may have it.
 // Returns false if the slice is used up before the event was matched with all parts.
 bool PostgresQuery::Judge(const OnMatch& on_match) {
-  const bool is_gone = !EventView::WellFormed(found_.front().event.record);
-  if (!is_gone && !Match(EventView(found_.front().event.record), std::span(found_.front().finders))) return false;
+  const FoundEvent& event = found_.front().event;
+  const bool is_gone = !event.is_head && !EventView::WellFormed(event.record);
+  if (!is_gone && !Match(EventView(event.record), std::span(found_.front().finders))) return false;
   const Candidate candidate = std::move(found_.front());
   found_.pop_front();
   judged_ = candidate.event.place;

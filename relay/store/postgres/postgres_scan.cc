@@ -41,10 +41,10 @@ std::vector<std::string> Split(std::string_view text) {
   return parts;
 }
 
-// The statements of a shape. They read the first rows of each lane or the next ones, without or with the records, or
-// count rows.
+// The statements of a shape. They read the first rows of each lane or the next ones, without records or with them or
+// with their heads, or count rows.
 struct Statements {
-  enum Which : uint8_t { kFirst, kFirstRecords, kNext, kNextRecords, kCount, kStatements };
+  enum Which : uint8_t { kFirst, kFirstRecords, kFirstHeads, kNext, kNextRecords, kNextHeads, kCount, kStatements };
   struct Text {
     std::string name;
     std::string sql;
@@ -92,19 +92,22 @@ Statements MakeStatements(Shape shape) {
   const auto rows = [&](bool is_next) {
     return "SELECT k.lane, w.part, w.created_at, w.id" + walk("created_at, id", is_next);
   };
-  const auto records = [&](bool is_next) {
-    return of_tags ? "SELECT k.lane, w.part, w.created_at, w.id, e.origin, e.serial, " + small_record +
+  const std::string head = "substring(record FROM 1 FOR " + std::to_string(RecordLayout::kTags) + ")";
+  const auto records = [&](bool is_next, const std::string& record) {
+    return of_tags ? "SELECT k.lane, w.part, w.created_at, w.id, e.origin, e.serial, " + record +
                          walk("created_at, id", is_next) + " JOIN weir_events e ON e.id = w.id"
-                   : "SELECT k.lane, w.part, w.created_at, w.id, w.origin, w.serial, " + small_record +
+                   : "SELECT k.lane, w.part, w.created_at, w.id, w.origin, w.serial, " + record +
                          walk("created_at, id, origin, serial, record", is_next);
   };
   const std::string name = text.name;
   Statements made;
   made.texts = {
       {{"first_of_" + name, rows(false)},
-       {"first_records_of_" + name, records(false)},
+       {"first_records_of_" + name, records(false, small_record)},
+       {"first_heads_of_" + name, records(false, head)},
        {"next_of_" + name, rows(true)},
-       {"next_records_of_" + name, records(true)},
+       {"next_records_of_" + name, records(true, small_record)},
+       {"next_heads_of_" + name, records(true, head)},
        {"count_of_" + name, "SELECT count(*) FROM (SELECT 1" + lanes + "SELECT 1" + from +
                                 "created_at <= k.until LIMIT " + limit + ") AS w LIMIT " + limit + ") AS c"}}};
   if (shape == Shape::kIds) {
@@ -158,8 +161,10 @@ constexpr int64_t kMostCounted = 256;
 
 }  // namespace
 
-PostgresScan::PostgresScan(const Filter& filter, const std::optional<PlanChoice>& choice)
-    : filter_(filter), choices_(choice ? std::vector{*choice} : PossiblePlans(filter)) {
+PostgresScan::PostgresScan(const Filter& filter, const std::optional<PlanChoice>& choice, const IdsOnly* ids_only)
+    : filter_(filter),
+      heads_only_(ids_only != nullptr && filter.tags.empty() && !filter.ids ? ids_only : nullptr),
+      choices_(choice ? std::vector{*choice} : PossiblePlans(filter)) {
   if (choices_.size() == 1) choice_ = choices_.front();
 }
 
@@ -313,8 +318,9 @@ Work PostgresScan::QueueRefill(PostgresSession& session, uint64_t wanted, Work m
     if (!knows_size_) rows = std::min(rows, kFirstRecords);
   }
   asked_rows_ = static_cast<uint32_t>(rows);
-  const Statements::Which which = reads_records() ? (is_next ? Statements::kNextRecords : Statements::kFirstRecords)
-                                                  : (is_next ? Statements::kNext : Statements::kFirst);
+  Statements::Which which = is_next ? Statements::kNext : Statements::kFirst;
+  if (reads_records()) which = is_next ? Statements::kNextRecords : Statements::kFirstRecords;
+  if (heads_only_ != nullptr) which = is_next ? Statements::kNextHeads : Statements::kFirstHeads;
   session.Queue(StatementOf(shape, which),
                 KeysOf(asked_).Int64(SqlTime(filter_.since)).Int64(static_cast<int64_t>(rows)));
   return lanes * kSeekWork;
@@ -342,6 +348,17 @@ void PostgresScan::QueueIds(PostgresSession& session, const PostgresStatement& s
                                .Bytes(behind ? AsText(after_->id) : std::string_view()));
 }
 
+// Makes the head of a record one of an event without tags and JSON, which decides whether the event matches and may be
+// seen; or clears it, if only the whole record does.
+void PostgresScan::CompleteHead(FoundEvent* found) const {
+  std::string& record = found->record;
+  if (record.size() != RecordLayout::kTags) return record.clear();
+  std::fill(record.begin() + RecordLayout::kTagBytes, record.end(), '\0');
+  const auto by = static_cast<uint32_t>(ReadNumber(record.data() + RecordLayout::kPubkey, sizeof(uint32_t)));
+  found->is_head = !heads_only_->sight || heads_only_->sight(EventView(record).kind(), by) != Sight::kUnknown;
+  if (!found->is_head) record.clear();
+}
+
 // The answer has two parts for each lane: the rest of the second at which the lane has stopped, and the rows of earlier
 // seconds. Each part is in order and has at most asked_rows_ rows.
 Work PostgresScan::TakeRows(const PostgresRows& rows) {
@@ -359,6 +376,7 @@ Work PostgresScan::TakeRows(const PostgresRows& rows) {
     if (with_records) {
       found.serial = {static_cast<uint32_t>(rows.Int(i, 4)), static_cast<uint64_t>(rows.Int(i, 5))};
       found.record = rows.Bytes(i, 6);
+      if (heads_only_ != nullptr) CompleteHead(&found);
       bytes += found.record.size();
     }
     lane.rows.push_back(std::move(found));

@@ -28,14 +28,16 @@ namespace weir {
 // An event that a row of the database names.
 struct FoundEvent {
   EventPlace place;
-  Serial serial;       // set when the record is read
-  std::string record;  // empty: not read yet
+  Serial serial;         // set when the record is read
+  std::string record;    // empty: not read yet
+  bool is_head = false;  // `record` has neither tags nor JSON
 };
 
 class PostgresScan {
  public:
-  // `filter` must outlive the scan. `choice` is that of an earlier scan of the same filter, or null.
-  PostgresScan(const Filter& filter, const std::optional<PlanChoice>& choice);
+  // `choice` is that of an earlier scan of the same filter, or null. If `ids_only` is not null, reads heads of
+  // records where they are enough (FoundEvent::is_head). `filter` and `ids_only` must outlive the scan.
+  PostgresScan(const Filter& filter, const std::optional<PlanChoice>& choice, const IdsOnly* ids_only = nullptr);
 
   // Returns the number of indexes from which the scan can choose. If it is 0, the filter can match no event. If it is
   // more than 1, the server has to count their rows first (QueueChoice).
@@ -88,8 +90,10 @@ class PostgresScan {
   PostgresValues KeysOf(const std::vector<uint32_t>& lanes) const;
   void QueueIds(PostgresSession& session, const PostgresStatement& statement, Work most);
   bool reads_records() const {
+    if (heads_only_ != nullptr) return true;
     return lanes_.size() <= kLanesWithRecords && (!filter_.ids || filter_.ids->size() <= kIdsWithRecords);
   }
+  void CompleteHead(FoundEvent* found) const;
   void PushHead(uint32_t lane);
 
   static constexpr size_t kLanesCounted = 64;     // the most lanes whose rows are counted for one choice
@@ -98,6 +102,7 @@ class PostgresScan {
   static constexpr size_t kIdsOfLane = 256;       // ids that a lane looks up; all of its rows are read together
 
   const Filter& filter_;
+  const IdsOnly* const heads_only_;  // if not null, heads of records are read with the rows
   std::vector<PlanChoice> choices_;
   std::optional<PlanChoice> choice_;
   std::vector<double> counted_shares_;  // for each choice: the share of its lanes whose rows are counted

@@ -24,7 +24,7 @@ class ClientSyncTest : public ClientTest {
       const Event event = parser.Parse(json).value();
       items.push_back({event.view().created_at(), event.view().id()});
     }
-    return SealedSetOf(std::move(items));
+    return SealedSetOf(items);
   }
   static std::string Open(const std::string& filter, const std::string& message, const std::string& id = "n") {
     return "[\"NEG-OPEN\",\"" + id + "\"," + filter + ",\"" + ToHex(message) + "\"]";
@@ -290,14 +290,19 @@ TEST_F(ClientSyncTest, HiddenAndBannedEventsAreLeftOut) {
   const Signer hidden(3);
   const Signer banned(4);
   const std::string note = Note("note");
-  Store({note, hidden.SignedEvent(kNow, 1, "[]", "a"), banned.SignedEvent(kNow, 1, "[]", "b")});
+  const std::string removed = Note("removed");
+  Store({note, removed, hidden.SignedEvent(kNow, 1, "[]", "a"), banned.SignedEvent(kNow, 1, "[]", "b")});
   Build();
   RuleSet set;
   set.deny_read.authors = KeySet({hidden.pubkey()});
   context_->rules->Use(std::make_shared<Rules>(std::move(set)));
-  context_->rules->decided().banned_authors.Add(banned.pubkey());
+  DecidedLists& decided = context_->rules->decided();
+  decided.banned_authors.Add(banned.pubkey());
+  decided.banned_events.Add(SortedIds({removed}).front());
   Seat& client = Connect();
   EXPECT_EQ(IdsFor(client, R"({"kinds":[1]})"), IdsOf({note}));
+  context_->rules->Use(std::make_shared<Rules>(RuleSet()));
+  EXPECT_EQ(IdsFor(client, R"({"kinds":[1]})").size(), 2U) << "those of the banned author stay hidden";
   RuleSet closed;
   closed.deny_read.addresses = AddressSet({ParseNetwork("192.0.2.0/24").value()});
   context_->rules->Use(std::make_shared<Rules>(std::move(closed)));

@@ -136,7 +136,7 @@ class MemoryStore final : public EventStore {
       for (const Filter& f : filters)
         left.push_back(std::min(f.limit.value_or(options.default_limit), options.max_limit));
       for (const Event& event : events) {
-        if (options.visible && !options.visible(event.view())) continue;
+        if (!IsSeen(event.view(), options)) continue;
         bool wanted = false;
         bool cut = false;
         for (size_t i = 0; i < filters.size(); ++i) {
@@ -173,6 +173,18 @@ class MemoryStore final : public EventStore {
     uint64_t held_bytes() const override { return *held_bytes_; }
 
    private:
+    // Asks for the record only if it must, as the store on RocksDB does.
+    static bool IsSeen(EventView event, const QueryOptions& options) {
+      Sight sight = Sight::kUnknown;
+      if (options.ids_only && options.ids_only->sight) {
+        const PublicKey& by = event.pubkey();
+        sight = options.ids_only->sight(
+            event.kind(), uint32_t{by[0]} << 24 | uint32_t{by[1]} << 16 | uint32_t{by[2]} << 8 | uint32_t{by[3]});
+      }
+      if (sight == Sight::kUnknown) return !options.visible || options.visible(event);
+      return sight == Sight::kShown && (!options.ids_only->shows || options.ids_only->shows(event.id()));
+    }
+
     std::vector<Event> answer_;
     size_t next_ = 0;
     Moment moment_;

@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "relay/store/keys.h"
 #include "tests/fixtures/model_store.h"
 #include "tests/fixtures/random_nostr.h"
 #include "tests/relay/store/store_fixture.h"
@@ -44,6 +45,7 @@ class History {
     if (nostr_.OneIn(3)) now_ += nostr_.Below(4);
     Save(progress);
     if (nostr_.OneIn(2)) Ask();
+    if (nostr_.OneIn(2)) AskIds();
     if (nostr_.OneIn(15)) Delete(progress);
     if (nostr_.OneIn(15)) Sweep();
     if (nostr_.OneIn(40)) Reopen();
@@ -106,6 +108,67 @@ class History {
     const ModelAnswer expected = model_.Find(filters, query);
     ASSERT_TRUE(SameIds(ids, expected.ids)) << Describe(filters, query);
     ASSERT_EQ(found->complete(), expected.complete) << Describe(filters, query);
+  }
+
+  // Asks for the ids and dates of all matches, as a comparison of sets does. An author, an event and some kinds are
+  // hidden; some of it the index shows, of the rest the record must be read.
+  void AskIds() {
+    Filter filter = nostr_.Filters().front();
+    filter.limit.reset();
+    ModelQuery query{.now_seconds = now_, .default_limit = kAllEvents, .max_limit = kAllEvents, .visible = {}};
+    QueryOptions options{.now_seconds = now_, .default_limit = kAllEvents, .max_limit = kAllEvents};
+    options.ids_only.emplace();
+    if (nostr_.OneIn(3)) options.max_limit = 1 + nostr_.Below(100);
+    if (nostr_.OneIn(2)) {
+      const PlainEvent hidden = nostr_.Around(0.5);
+      const PublicKey author = ToBytes(hidden.pubkey);
+      query.visible = [author = hidden.pubkey, id = nostr_.Around(0.5).id](const PlainEvent& event) {
+        return event.kind != 4 && event.kind != 7 && event.pubkey != author && event.id != id;
+      };
+      options.visible = [visible = query.visible](EventView event) {
+        return visible({.pubkey = ToHex(event.pubkey()),
+                        .kind = event.kind(),
+                        .tags = {},
+                        .content = {},
+                        .id = ToHex(event.id())});
+      };
+      options.ids_only->sight = [author](uint16_t kind, uint32_t by) {
+        if (kind == 4) return Sight::kHidden;
+        const bool may_be_hidden = by == ReadNumber(reinterpret_cast<const char*>(author.data()), 4);
+        return kind == 7 || may_be_hidden ? Sight::kUnknown : Sight::kShown;
+      };
+      options.ids_only->shows = [visible = query.visible](const EventId& id) {
+        return visible({.kind = 1, .tags = {}, .content = {}, .id = ToHex(id)});
+      };
+    }
+    std::vector<std::string> expected = model_.Find({filter}, query).ids;
+    std::ranges::sort(expected);
+    const auto found = store_->Find({filter}, options);
+    const Slice slice = AnySlice();
+    std::vector<std::pair<std::string, uint64_t>> passed;
+    uint64_t suspensions = nostr_.Below(4);
+    for (Progress progress = Progress::kMore; progress == Progress::kMore;) {
+      const Result<Progress> next =
+          found->Next(slice, [&](EventView event) { passed.emplace_back(ToHex(event.id()), event.created_at()); });
+      ASSERT_TRUE(next.ok()) << next.status().message();
+      progress = next.value();
+      if (suspensions == 0 || !nostr_.OneIn(3)) continue;
+      found->Suspend();
+      --suspensions;
+    }
+    std::ranges::sort(passed);
+    std::vector<std::string> ids;
+    for (const auto& [id, created_at] : passed) {
+      ids.push_back(id);
+      const auto event = std::ranges::find(nostr_.events(), id, &PlainEvent::id);
+      ASSERT_EQ(created_at, event->created_at);
+    }
+    if (expected.size() > options.max_limit) {
+      ASSERT_FALSE(found->complete()) << Describe({filter}, query);
+      ASSERT_LE(ids.size(), options.max_limit);
+    } else {
+      ASSERT_TRUE(SameIds(ids, expected)) << Describe({filter}, query);
+    }
   }
 
   void Delete(double progress) {
