@@ -32,6 +32,8 @@ RemoteRelay::Information ReadInformation(const ServerUrl& at, const std::string&
   uint64_t number = 0;
   if (document["limitation"]["max_message_length"].get(number) == simdjson::SUCCESS && number > 0)
     information.most_message_bytes = number;
+  if (document["limitation"]["max_sync_events"].get(number) == simdjson::SUCCESS && number > 0)
+    information.most_sync_events = number;
   simdjson::dom::array nips;
   if (document["supported_nips"].get(nips) != simdjson::SUCCESS) return information;
   for (const simdjson::dom::element nip : nips)

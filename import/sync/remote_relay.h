@@ -29,8 +29,9 @@ class RemoteRelay {
 
   // The relay says this in its NIP-11 document.
   struct Information {
-    bool knows_negentropy = false;         // it names NIP-77
-    size_t most_message_bytes = SIZE_MAX;  // limitation.max_message_length
+    bool knows_negentropy = false;           // it names NIP-77
+    size_t most_message_bytes = SIZE_MAX;    // limitation.max_message_length
+    uint64_t most_sync_events = UINT64_MAX;  // limitation.max_sync_events, which weir states
   };
   const Information& information() const { return information_; }
 

@@ -14,27 +14,16 @@ constexpr std::chrono::milliseconds kHearEvery{250};
 // Differences that wait to be carried over, before the next part of the sets is compared.
 constexpr size_t kMostWaiting = 20'000;
 
-constexpr size_t kMostSpans = 64;
+constexpr size_t kMostSpans = 1000;
+constexpr int kMostCuts = 1000;
+// In a span with so many own events, these show where the relay's may be.
+constexpr size_t kManyOwn = 1000;
 
 // Returns true if the relay would compare fewer events.
 bool IsAboutSize(const std::string& refusal) {
   return refusal.starts_with("blocked:") &&
          std::ranges::any_of(std::array{"too big", "too large", "too many", "too much"},
                              [&](const char* words) { return refusal.find(words) != refusal.npos; });
-}
-
-// Divides the span of the filter into an older and a younger one. Most events are young, so the ages of both have the
-// same ratio. Returns false if the span has one second, or only the future.
-bool Divide(const Filter& filter, Filter* older, Filter* younger) {
-  const uint64_t now = WallClock::System().NowSeconds();
-  if (filter.since >= std::min(filter.until, now)) return false;
-  const auto age_of = [now](uint64_t time) { return 1 + static_cast<double>(now - std::min(time, now)); };
-  const double age = std::sqrt(age_of(filter.since) * age_of(filter.until));
-  const uint64_t middle = std::clamp(now - std::min(now, static_cast<uint64_t>(age)), filter.since, filter.until);
-  *older = *younger = filter;
-  older->until = std::min(middle, filter.until - 1);
-  younger->since = older->until + 1;
-  return true;
 }
 
 EventOffer::Limits OfferLimits(const SyncParts& parts) {
@@ -49,7 +38,6 @@ EventOffer::Limits OfferLimits(const SyncParts& parts) {
 SyncSession::SyncSession(SyncParts parts)
     : parts_(std::move(parts)),
       say_([this](std::string_view message) { return parts_.relay.Say(message); }),
-      to_compare_{parts_.filter},
       offer_(
           [this](std::span<const EventId> ids, const std::function<void(EventView event)>& take) {
             Filter filter;
@@ -64,15 +52,51 @@ SyncSession::SyncSession(SyncParts parts)
       parser_(parts_.limits) {}
 
 Status SyncSession::Run() {
+  if (Status read = ReadOwn(); !read.ok()) return read;
+  CutBySize();
   while (!to_compare_.empty()) {
-    span_ = std::make_unique<Span>(std::move(to_compare_.back()));
+    Filter filter = parts_.filter;
+    filter.since = to_compare_.back().since;
+    filter.until = to_compare_.back().until;
     to_compare_.pop_back();
+    const SyncPart own(own_, filter.since, filter.until);
+    span_ = std::make_unique<Span>(std::move(filter), own);
     Status ran = RunSpan();
     AddSpan(&counts_);
     span_.reset();
     if (!ran.ok()) return ran;
   }
   return {};
+}
+
+// Leaves an eighth of the relay's limit for events that only the relay has.
+void SyncSession::CutBySize() {
+  const uint64_t most = parts_.relay.information().most_sync_events;
+  const size_t spans = std::min<size_t>(own_.size() / (most - most / 8) + 1, kMostSpans);
+  Times rest{parts_.filter.since, parts_.filter.until};
+  for (size_t n = 1; n < spans; ++n) {
+    const uint64_t middle = own_[n * own_.size() / spans].created_at;
+    if (middle <= rest.since) continue;
+    to_compare_.push_back({rest.since, middle - 1});
+    rest.since = middle;
+  }
+  to_compare_.push_back(rest);
+}
+
+// Divides a span into an older and a younger one, which have as many own events or, if it has few, ages of the same
+// ratio, because most events are young. Returns false if the span has one second, or only the future.
+bool SyncSession::Divide(const Span& span) {
+  const auto [since, until] = Times{span.filter.since, span.filter.until};
+  const uint64_t now = WallClock::System().NowSeconds();
+  if (since >= std::min(until, now)) return false;
+  const auto age_of = [now](uint64_t time) { return 1 + static_cast<double>(now - std::min(time, now)); };
+  const auto age = static_cast<uint64_t>(std::sqrt(age_of(since) * age_of(until)));
+  const uint64_t middle =
+      span.own.size() >= kManyOwn ? span.own[span.own.size() / 2].created_at : 1 + now - std::min(now, age);
+  const uint64_t younger = std::clamp(middle, since + 1, until);
+  to_compare_.push_back({since, younger - 1});
+  to_compare_.push_back({younger, until});
+  return true;
 }
 
 void SyncSession::AddSpan(SyncCounts* counts) const {
@@ -96,7 +120,6 @@ SyncCounts SyncSession::counts() const {
 }
 
 Status SyncSession::RunSpan() {
-  if (Status read = ReadOwn(); !read.ok()) return read;
   was_cut_ = false;
   heard_ = Clock::System().Now();
   if (Status begun = span_->rounds.Begin(span_->filter, say_); !begun.ok()) return begun;
@@ -108,12 +131,12 @@ Status SyncSession::RunSpan() {
   return {};
 }
 
-// Reads the dates and ids of the own events.
 Status SyncSession::ReadOwn() {
-  const auto query = parts_.store.Find({span_->filter}, {.now_seconds = WallClock::System().NowSeconds(),
+  const auto query = parts_.store.Find({parts_.filter}, {.now_seconds = WallClock::System().NowSeconds(),
                                                          .default_limit = kAllEvents,
                                                          .max_limit = kAllEvents,
-                                                         .fills_cache = false});
+                                                         .fills_cache = false,
+                                                         .ids_only = IdsOnly()});
   Result<Progress> progress = Progress::kMore;
   while (progress.ok() && progress.value() == Progress::kMore) {
     // Pings are answered meanwhile, and a stop ends the reading.
@@ -121,12 +144,11 @@ Status SyncSession::ReadOwn() {
             parts_.relay.Hear(std::chrono::milliseconds(0), [](const RelayMessage&) { return Status(); });
         !heard.ok())
       return heard.status();
-    progress = query->Next({.max_work = 100 * kTurnWork, .max_bytes = 16 << 20}, [this](EventView event) {
-      span_->own.Add({.created_at = event.created_at(), .id = event.id()});
-    });
+    progress = query->Next({.max_work = 100 * kTurnWork, .max_bytes = 16 << 20},
+                           [this](EventView event) { own_.Add({.created_at = event.created_at(), .id = event.id()}); });
   }
   if (!progress.ok()) return progress.status();
-  span_->own.Seal();
+  own_.Seal();
   return {};
 }
 
@@ -195,6 +217,7 @@ Status SyncSession::OnMessage(const RelayMessage& message) {
 
 // An event that is not valid passes, because the destination says what is wrong with it.
 Status SyncSession::Take(std::string_view json) {
+  if (parts_.filter == Filter()) return TakeMatching(json);
   if (const Result<Event> event = parser_.Parse(json); event.ok() && !parts_.filter.Matches(event.value().view())) {
     ++counts_.unasked;
     return {};
@@ -219,12 +242,10 @@ Status SyncSession::OnSilence() {
 
 Status SyncSession::OnRefusal() {
   const std::string refusal = span_->rounds.refusal();
-  Filter older, younger;
   if (refusal.starts_with("rate-limited:")) return Status::Error("the relay compares no sets now: " + refusal);
-  was_cut_ = IsAboutSize(refusal) && to_compare_.size() < kMostSpans && Divide(span_->filter, &older, &younger);
+  was_cut_ = IsAboutSize(refusal) && cuts_ < kMostCuts && Divide(*span_);
   if (!was_cut_) return TurnToPages(refusal);
-  to_compare_.push_back(std::move(older));
-  to_compare_.push_back(std::move(younger));
+  ++cuts_;
   return {};
 }
 

@@ -1,9 +1,11 @@
 // SyncSession: makes the events of one filter equal here and at another relay, over one connection. It compares the two
 // sets (negentropy_rounds.h, or page_walk.h if the relay does not know NIP-77), and meanwhile gets the events that only
-// the relay has and sends those that only this store has. If the relay does not compare so many events at once, the
-// session compares the younger and the older ones apart. It takes only events that match the filter.
+// the relay has and sends those that only this store has. It takes only events that match the filter.
 //
-// The own events are those at the beginning of the session: one that is deleted here during it may still be sent.
+// The session reads the ids and dates of its own events once, at its beginning: an event that is deleted here later may
+// still be sent. If it has more events than the relay compares at once, by its NIP-11 document, it compares several
+// spans of time, the youngest first, which have about the same number of own events. If the relay refuses a span
+// because it has too many events, the session divides the span.
 //
 // The session ends with an error if the connection does, or if the relay is silent for kLongestSilence while something
 // is under way. What has gone over by then stays; a further session goes on.
@@ -72,12 +74,16 @@ class SyncSession {
       return hash;
     }
   };
+  struct Times {
+    uint64_t since;
+    uint64_t until;
+  };
   // The comparison of a span of time.
   struct Span {
-    explicit Span(Filter compared) : filter(std::move(compared)) {}
+    Span(Filter compared, SyncPart events) : filter(std::move(compared)), own(events) {}
 
     const Filter filter;
-    SyncSet own;
+    const SyncPart own;
     NegentropyRounds rounds{own};
     std::unordered_set<EventId, IdHash> known;  // differences that were found; a comparison may find one again
     uint64_t last_round = 0;
@@ -88,6 +94,8 @@ class SyncSession {
     bool is_compared() const { return pages ? pages_are_read : rounds.is_done(); }
   };
 
+  void CutBySize();
+  bool Divide(const Span& span);
   Status RunSpan();
   void AddSpan(SyncCounts* counts) const;
   Status ReadOwn();
@@ -108,9 +116,11 @@ class SyncSession {
 
   const SyncParts parts_;
   const std::function<Status(std::string_view message)> say_;
-  std::vector<Filter> to_compare_;  // spans of time, the youngest last
-  std::unique_ptr<Span> span_;      // the one that is under way
-  bool was_cut_ = false;            // the span is compared in parts instead
+  SyncSet own_;
+  std::vector<Times> to_compare_;  // the youngest last
+  std::unique_ptr<Span> span_;     // the one that is under way
+  bool was_cut_ = false;           // the span is compared in parts instead
+  int cuts_ = 0;                   // the number of spans that were divided, because the relay refused them
   EventFetch fetch_;
   EventOffer offer_;
   EventParser parser_;

@@ -31,6 +31,7 @@ void AppendLimitation(const RelayConfiguration& configuration, const RuleLimits&
   json.Member("max_limit").Number(s.max_limit);
   json.Member("default_limit").Number(s.default_limit);
   json.Member("max_subid_length").Number(s.max_subscription_id_bytes);
+  if (s.max_sync_events > 0) json.Member("max_sync_events").Number(s.max_sync_events);  // not in NIP-11
   // NIP-11 gives this limit in characters, weir has it in bytes. The relay refuses content with more characters in any
   // case.
   json.Member("max_content_length").Number(s.max_content_bytes);

@@ -208,7 +208,7 @@ TEST_F(SyncRunTest, ConnectsAgainAndGoesOnWithWhatIsLeft) {
   EXPECT_EQ(StoredHere(), std::set<std::string>(events.begin(), events.end()));
 }
 
-// A relay that compares few events at once.
+// A relay that compares few events at once, and says so in its NIP-11 document.
 TEST_F(SyncRunTest, ComparesInPartsWhatIsTooMuchAtOnce) {
   configuration_.relay.max_sync_events = 40;
   Open();
@@ -226,6 +226,28 @@ TEST_F(SyncRunTest, ComparesInPartsWhatIsTooMuchAtOnce) {
   EXPECT_EQ(StoredHere().size(), 295U) << "five are on neither side";
   EXPECT_TRUE(StoredHere() == StoredThere());
   EXPECT_EQ(result.counts.stored, 257U);
+  // The parts have at most 33 own events, and none was refused and divided.
+  const std::string opened = R"(nostr_client_messages_total{verb="NEG-OPEN"} 8)";
+  EXPECT_TRUE(Eventually([&] { return Get("/metrics").find(opened) != std::string::npos; })) << Get("/metrics");
+}
+
+// A relay that does not say how many events it compares.
+TEST_F(SyncRunTest, DividesWhatIsRefusedByTheOwnEvents) {
+  GiveHere(Lines(0, 3000));  // three in a second
+  const std::string middle = std::to_string(kLineTime + 500);
+  WebSocketPeer peer([](const std::string& message) -> WebSocketPeer::Reply {
+    if (!message.starts_with("[\"NEG-OPEN\"")) return {};
+    const bool is_whole = message.find("since") == message.npos;
+    return {.messages = {is_whole ? R"(["NEG-ERR","sync","blocked: too many events"])"
+                                  : R"(["NEG-ERR","sync","rate-limited: not now"])"}};
+  });
+  SyncRunParts parts = Parts(peer.url());
+  std::stop_source stop;
+  parts.stop = stop.get_token();
+  parts.on_note = [&](const std::string&) { stop.request_stop(); };
+  EXPECT_EQ(Sync(parts).status.message(), "stopped");
+  ASSERT_EQ(peer.heard().size(), 2U);
+  EXPECT_NE(peer.heard()[1].find("\"since\":" + middle), std::string::npos) << peer.heard()[1].substr(0, 100);
 }
 
 // The relay's answers are full, so that each message asks for the rest once more.

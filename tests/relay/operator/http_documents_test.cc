@@ -45,6 +45,7 @@ TEST(Nip11, SaysTheLimitsInForce) {
   EXPECT_EQ(json.At<int64_t>("/limitation/max_limit"), 5000);
   EXPECT_EQ(json.At<int64_t>("/limitation/default_limit"), 500);
   EXPECT_EQ(json.At<int64_t>("/limitation/max_subid_length"), 64);
+  EXPECT_EQ(json.At<int64_t>("/limitation/max_sync_events"), 750'000);
   EXPECT_EQ(json.At<int64_t>("/limitation/max_content_length"), 131072);
   EXPECT_EQ(json.At<int64_t>("/limitation/max_event_tags"), 2000);
   EXPECT_EQ(json.At<int64_t>("/limitation/min_pow_difficulty"), 0);
