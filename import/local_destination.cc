@@ -23,9 +23,15 @@ size_t Threads(const DestinationOptions& options) { return options.threads > 0 ?
 LocalDestination::LocalDestination(LocalParts parts, const DestinationOptions& options, OnSettled on_settled)
     : parts_(std::move(parts)),
       on_settled_(std::move(on_settled)),
-      pool_(Threads(options)),
-      pipeline_(PartsOfPipeline(), {.judge = options.judge},
+      pool_(Threads(options), parts_.nice),
+      pipeline_(PartsOfPipeline(), OptionsOfPipeline(options),
                 [this](SettledChunk settled) { Settle(std::move(settled)); }) {}
+
+PipelineOptions LocalDestination::OptionsOfPipeline(const DestinationOptions& options) const {
+  PipelineOptions pipeline = parts_.pipeline;
+  pipeline.judge = options.judge;
+  return pipeline;
+}
 
 LocalDestination::~LocalDestination() { pipeline_.Stop(); }
 

@@ -25,6 +25,8 @@ struct LocalParts {
   CountOwnBytes count_own_bytes = {};    // called with each change of the unsettled chunks' memory, in bytes
   Tracer* tracer = nullptr;              // may be null
   size_t window_bytes = 16 << 20;        // largest weight (WeightOf) of the unsettled chunks; one chunk may exceed it
+  PipelineOptions pipeline = {};         // `judge` is that of the DestinationOptions
+  int nice = WorkPool::kNice;            // the nice value of the threads that judge lines
 };
 
 class LocalDestination final : public Destination {
@@ -42,6 +44,7 @@ class LocalDestination final : public Destination {
   void Settle(SettledChunk settled);
   bool Ended() const WEIR_REQUIRES(mutex_) { return stopped_ || failed_; }
   PipelineParts PartsOfPipeline();
+  PipelineOptions OptionsOfPipeline(const DestinationOptions& options) const;
 
   const LocalParts parts_;
   const OnSettled on_settled_;

@@ -15,6 +15,27 @@ constexpr size_t kMostRead = 32;
 
 }  // namespace
 
+EventOffer::Limits EventOffer::LimitsFor(std::span<const Filter> filters, size_t most_message_bytes) {
+  constexpr size_t kAroundEvent = 16;
+  const auto names_private = [](const Filter& filter) {
+    return filter.kinds && std::ranges::any_of(*filter.kinds, IsPrivate);
+  };
+  return {.sends_private = std::ranges::any_of(filters, names_private),
+          .most_event_bytes = most_message_bytes - std::min(most_message_bytes, kAroundEvent)};
+}
+
+EventOffer::Read EventOffer::ReadFrom(const EventStore& store) {
+  return [&store](std::span<const EventId> ids, const std::function<void(EventView event)>& take) {
+    Filter filter;
+    filter.ids.emplace(ids.begin(), ids.end());
+    std::ranges::sort(*filter.ids);
+    const auto query = store.Find({std::move(filter)}, {.max_limit = kAllEvents});
+    Result<Progress> progress = Progress::kMore;
+    while (progress.ok() && progress.value() == Progress::kMore) progress = query->Next({}, take);
+    return progress.status();
+  };
+}
+
 Status EventOffer::SendMore(const Say& say) {
   while (clock_.Now() >= pause_until_ && !waiting_.empty() && unanswered_.size() < most_unanswered_)
     if (Status sent = SendSome(say); !sent.ok()) return sent;

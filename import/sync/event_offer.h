@@ -20,7 +20,9 @@
 #include "config/status.h"
 #include "import/sync/reason_counts.h"
 #include "relay/nostr/event.h"
+#include "relay/nostr/filter.h"
 #include "relay/nostr/relay_message.h"
+#include "relay/store/event_store.h"
 
 namespace weir {
 
@@ -39,6 +41,10 @@ class EventOffer {
     bool sends_private = false;
     size_t most_event_bytes = SIZE_MAX;
   };
+  // Returns the limits for events that match the filters, at a relay that takes messages of this size.
+  static Limits LimitsFor(std::span<const Filter> filters, size_t most_message_bytes);
+  // Reads from the store, which must outlive the function.
+  static Read ReadFrom(const EventStore& store);
 
   EventOffer(Read read, const Limits& limits, const Clock& clock = Clock::System())
       : read_(std::move(read)), limits_(limits), clock_(clock) {}

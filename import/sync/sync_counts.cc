@@ -2,6 +2,23 @@
 
 namespace weir {
 
+std::string_view NameOf(SyncDirection direction) {
+  switch (direction) {
+    case SyncDirection::kUp:
+      return "up";
+    case SyncDirection::kDown:
+      return "down";
+    case SyncDirection::kBoth:
+      break;
+  }
+  return "both";
+}
+
+SyncDirection SyncDirectionNamed(std::string_view name) {
+  if (name == "up") return SyncDirection::kUp;
+  return name == "down" ? SyncDirection::kDown : SyncDirection::kBoth;
+}
+
 void Add(const SyncCounts& more, SyncCounts* counts) {
   for (uint64_t SyncCounts::*count :
        {&SyncCounts::stored, &SyncCounts::need, &SyncCounts::have, &SyncCounts::rounds, &SyncCounts::pages,

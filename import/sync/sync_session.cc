@@ -15,6 +15,7 @@ constexpr std::chrono::milliseconds kHearEvery{250};
 constexpr size_t kMostWaiting = 20'000;
 
 constexpr size_t kMostSpans = 64;
+constexpr Slice kSlice{.max_work = 100 * kTurnWork, .max_bytes = 16 << 20};
 
 // Returns true if the relay would compare fewer events.
 bool IsAboutSize(const std::string& refusal) {
@@ -37,30 +38,14 @@ bool Divide(const Filter& filter, Filter* older, Filter* younger) {
   return true;
 }
 
-EventOffer::Limits OfferLimits(const SyncParts& parts) {
-  constexpr size_t kAroundEvent = 16;
-  const size_t most = parts.relay.information().most_message_bytes;
-  return {.sends_private = parts.filter.kinds && std::ranges::any_of(*parts.filter.kinds, IsPrivate),
-          .most_event_bytes = most - std::min(most, kAroundEvent)};
-}
-
 }  // namespace
 
 SyncSession::SyncSession(SyncParts parts)
     : parts_(std::move(parts)),
       say_([this](std::string_view message) { return parts_.relay.Say(message); }),
       to_compare_{parts_.filter},
-      offer_(
-          [this](std::span<const EventId> ids, const std::function<void(EventView event)>& take) {
-            Filter filter;
-            filter.ids.emplace(ids.begin(), ids.end());
-            std::ranges::sort(*filter.ids);
-            const auto query = parts_.store.Find({std::move(filter)}, {.max_limit = kAllEvents});
-            Result<Progress> progress = Progress::kMore;
-            while (progress.ok() && progress.value() == Progress::kMore) progress = query->Next({}, take);
-            return progress.status();
-          },
-          OfferLimits(parts_)),
+      offer_(EventOffer::ReadFrom(parts_.store),
+             EventOffer::LimitsFor({&parts_.filter, 1}, parts_.relay.information().most_message_bytes)),
       parser_(parts_.limits) {}
 
 Status SyncSession::Run() {
@@ -114,16 +99,13 @@ Status SyncSession::ReadOwn() {
                                                          .default_limit = kAllEvents,
                                                          .max_limit = kAllEvents,
                                                          .fills_cache = false});
+  const auto add = [this](EventView event) { span_->own.Add({.created_at = event.created_at(), .id = event.id()}); };
   Result<Progress> progress = Progress::kMore;
   while (progress.ok() && progress.value() == Progress::kMore) {
     // Pings are answered meanwhile, and a stop ends the reading.
-    if (const Result<bool> heard =
-            parts_.relay.Hear(std::chrono::milliseconds(0), [](const RelayMessage&) { return Status(); });
-        !heard.ok())
+    if (const Result<bool> heard = parts_.relay.Hear(std::chrono::milliseconds(0), parts_.on_other); !heard.ok())
       return heard.status();
-    progress = query->Next({.max_work = 100 * kTurnWork, .max_bytes = 16 << 20}, [this](EventView event) {
-      span_->own.Add({.created_at = event.created_at(), .id = event.id()});
-    });
+    progress = parts_.reads ? parts_.reads->Next(*query, add) : query->Next(kSlice, add);
   }
   if (!progress.ok()) return progress.status();
   span_->own.Seal();
@@ -181,7 +163,7 @@ void SyncSession::Found(std::span<const EventId> have, std::span<const EventId> 
 
 // A relay that says something else keeps nothing going.
 Status SyncSession::OnMessage(const RelayMessage& message) {
-  if (was_cut_) return {};
+  if (was_cut_) return parts_.on_other(message);
   const EventFetch::Take take = [this](std::string_view json) { return Take(json); };
   const PageWalk::Take take_matching = [this](std::string_view json) { return TakeMatching(json); };
   Result<bool> taken = offer_.OnMessage(message);
@@ -190,6 +172,8 @@ Status SyncSession::OnMessage(const RelayMessage& message) {
     taken = span_->pages ? span_->pages->OnMessage(message, say_, take_matching) : span_->rounds.OnMessage(message);
   if (!taken.ok()) return taken.status();
   if (taken.value()) heard_ = Clock::System().Now();
+  if (!taken.value())
+    if (Status other = parts_.on_other(message); !other.ok()) return other;
   return span_->pages || span_->rounds.refusal().empty() ? Status() : OnRefusal();
 }
 

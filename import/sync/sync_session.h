@@ -31,6 +31,7 @@
 #include "import/sync/remote_relay.h"
 #include "import/sync/sync_counts.h"
 #include "relay/nostr/event_parser.h"
+#include "relay/store/bulk_reads.h"
 #include "relay/store/event_store.h"
 
 namespace weir {
@@ -44,6 +45,9 @@ struct SyncParts {
   EventLimits limits = {};  // for reading the relay's events
   EventFetch::Take take;    // gets the JSON of each event of the relay that the store lacks, not checked
   std::function<void(const SyncCounts& counts)> on_progress;  // called a few times a second
+  BulkReads* reads = nullptr;                                 // reads the own events; null: without waiting
+  // Gets the relay's messages that are not of the session.
+  std::function<Status(const RelayMessage& message)> on_other = [](const RelayMessage&) { return Status(); };
 };
 
 class SyncSession {
@@ -103,8 +107,8 @@ class SyncSession {
   Status OnRefusal();
   Status TurnToPages(const std::string& why);
   bool IsDone() const { return span_->is_compared() && fetch_.is_idle() && offer_.is_idle(); }
-  bool wants_down() const { return !parts_.dry_run && parts_.direction != SyncDirection::kUp; }
-  bool wants_up() const { return !parts_.dry_run && parts_.direction != SyncDirection::kDown; }
+  bool wants_down() const { return !parts_.dry_run && GoesDown(parts_.direction); }
+  bool wants_up() const { return !parts_.dry_run && GoesUp(parts_.direction); }
 
   const SyncParts parts_;
   const std::function<Status(std::string_view message)> say_;

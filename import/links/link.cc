@@ -1,0 +1,147 @@
+#include "import/links/link.h"
+
+#include <spdlog/spdlog.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "config/text/readable.h"
+#include "import/links/link_session.h"
+#include "import/sync/remote_relay.h"
+
+namespace weir {
+namespace {
+
+// The nice value of a link's threads, as of imports over HTTP.
+constexpr int kLinkNice = 15;
+constexpr Duration kNoteEvery = std::chrono::milliseconds(200);
+
+}  // namespace
+
+Link::Link(LinkParts parts, LinkOrder order)
+    : parts_(std::move(parts)),
+      order_(std::move(order)),
+      reads_(parts_.store, parts_.admit_read),
+      entered_(parts_.clock.Now()) {
+  thread_ = std::thread([this] { Run(); });
+}
+
+Link::~Link() {
+  StopSoon();
+  thread_.join();
+}
+
+void Link::StopSoon() {
+  reads_.Stop();
+  stop_.request_stop();
+  const MutexLock lock(mutex_);
+  changed_.notify_all();
+}
+
+void Link::Run() {
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kLinkNice);
+  for (int failures = 0;;) {
+    const Status ended = FaultsAsErrors<bool>([this]() -> Result<bool> {
+                           Status status = Connect();
+                           return status.ok() ? Result<bool>(true) : status;
+                         }).status();
+    MutexLock lock(mutex_);
+    counts_before_ = state_.counts;
+    came_before_ = state_.came;
+    const bool was_steady = state_.phase == LinkPhase::kLive && parts_.clock.Now() - entered_ > kLongestPause;
+    failures = was_steady ? 0 : failures + 1;
+    state_.trouble = ended.message();
+    Enter(LinkPhase::kWaiting);
+    if (stop_.stop_requested()) return;
+    spdlog::warn("link with {}: {}", Printable(order_.url), ended.message());
+    changed_.wait_for(lock, PauseAfter(failures), [this] { return stop_.stop_requested(); });
+    if (stop_.stop_requested()) return;
+    Enter(LinkPhase::kConnecting);
+  }
+}
+
+// Returns when the connection has ended, or could not be made, with the reason.
+Status Link::Connect() {
+  const Result<std::unique_ptr<RemoteRelay>> relay =
+      RemoteRelay::Connect(order_.url, order_.ca_file, stop_.get_token());
+  if (!relay.ok()) return relay.status();
+  {
+    const MutexLock lock(mutex_);
+    ++state_.connections;
+  }
+  if (!GoesDown(order_.direction)) return RunSession(*relay.value(), nullptr);
+  const Result<std::unique_ptr<EventSink>> sink = EventSink::Open(parts_.settings, stop_.get_token(), parts_.open);
+  return sink.ok() ? RunSession(*relay.value(), sink.value().get()) : sink.status();
+}
+
+Status Link::RunSession(RemoteRelay& relay, EventSink* sink) {
+  std::optional<OwnEvents> own;
+  if (GoesUp(order_.direction)) own.emplace(parts_.delivery);
+  TimePoint noted;
+  const auto on_progress = [&](bool is_live, const SyncCounts& counts) {
+    const LinkPhase phase = is_live ? LinkPhase::kLive : LinkPhase::kComparing;
+    const TimePoint now = parts_.clock.Now();
+    MutexLock lock(mutex_);
+    const bool is_new = state_.phase != phase;
+    if (!is_new && now - noted < kNoteEvery) return;
+    noted = now;
+    if (is_new) {
+      Enter(phase);
+      if (is_live) state_.trouble.clear();
+    }
+    lock.unlock();
+    Note(counts, sink);
+  };
+  LinkSession session({.relay = relay,
+                       .store = parts_.store,
+                       .order = order_,
+                       .limits = EventLimitsOf(parts_.settings),
+                       .sink = sink,
+                       .own = own ? &*own : nullptr,
+                       .reads = reads_,
+                       .on_progress = on_progress});
+  Status ended = session.Run();
+  if (sink != nullptr && !stop_.stop_requested())
+    if (Status saved = sink->Finish(); !saved.ok()) ended = std::move(saved);
+  Note(session.counts(), sink);
+  return ended;
+}
+
+void Link::Note(const SyncCounts& counts, const EventSink* sink) {
+  SyncCounts all = counts_before_;
+  Add(counts, &all);
+  EventSink::Outcome came = came_before_;
+  if (sink != nullptr) {
+    const EventSink::Outcome now = sink->outcome();
+    came.saved += now.saved;
+    came.rejected.Add(now.rejected);
+  }
+  const MutexLock lock(mutex_);
+  state_.counts = std::move(all);
+  state_.came = std::move(came);
+}
+
+void Link::Enter(LinkPhase phase) {
+  state_.phase = phase;
+  entered_ = parts_.clock.Now();
+}
+
+// Each pause is longer than the one before, and not as long as those of other clients of the relay.
+Duration Link::PauseAfter(int failures) {
+  const Duration longest = std::min(kLongestPause, kFirstPause * (int64_t{1} << std::min(failures, 20)));
+  return Duration(std::uniform_int_distribution<int64_t>((longest / 2).count(), longest.count())(random_));
+}
+
+LinkState Link::State() const {
+  const MutexLock lock(mutex_);
+  LinkState state = state_;
+  state.order = order_;
+  state.lasts = parts_.clock.Now() - entered_;
+  return state;
+}
+
+}  // namespace weir
