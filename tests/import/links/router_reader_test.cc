@@ -3,6 +3,9 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+#include <iterator>
+
 #include "tests/fixtures/temp_directory.h"
 
 namespace weir {
@@ -53,6 +56,16 @@ router:
   one.url = "ws://127.0.0.1:7777/path";
   EXPECT_TRUE(orders[1] == one);
   EXPECT_TRUE(orders[2] == (LinkOrder{.group = "archive", .url = "wss://three.example", .catch_up_s = 0}));
+}
+
+TEST_F(RouterReaderTest, ReadsTheExampleOfTheGuide) {
+  std::ifstream file(WEIR_SOURCE_DIR "/import/GUIDE.md");
+  const std::string guide((std::istreambuf_iterator<char>(file)), std::istreambuf_iterator<char>());
+  const size_t begin = guide.find("router:\n");
+  ASSERT_NE(begin, std::string::npos);
+  const auto read = Read(guide.substr(begin, guide.find("```", begin) - begin));
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  EXPECT_EQ(read.value().summary, "3 links");
 }
 
 TEST_F(RouterReaderTest, HasNoOrdersWithoutASection) {
