@@ -9,7 +9,8 @@
 #include <optional>
 #include <utility>
 
-#include "config/text/readable.h"
+#include "config/text/parse.h"
+#include "config/text/utf8.h"
 #include "import/links/link_session.h"
 #include "import/sync/remote_relay.h"
 
@@ -18,6 +19,7 @@ namespace {
 
 // The nice value of a link's threads, as of imports over HTTP.
 constexpr int kLinkNice = 15;
+constexpr size_t kMostTrouble = 300;  // characters
 constexpr Duration kNoteEvery = std::chrono::milliseconds(200);
 
 }  // namespace
@@ -51,13 +53,13 @@ void Link::Run() {
                          }).status();
     MutexLock lock(mutex_);
     counts_before_ = state_.counts;
-    came_before_ = state_.came;
     const bool was_steady = state_.phase == LinkPhase::kLive && parts_.clock.Now() - entered_ > kLongestPause;
     failures = was_steady ? 0 : failures + 1;
-    state_.trouble = ended.message();
+    // The other relay writes a part of the message.
+    state_.trouble = FirstCharacters(ended.message(), kMostTrouble);
     Enter(LinkPhase::kWaiting);
     if (stop_.stop_requested()) return;
-    spdlog::warn("link with {}: {}", Printable(order_.url), ended.message());
+    spdlog::warn("link with {}: {}", Printable(order_.url), Printable(state_.trouble));
     changed_.wait_for(lock, PauseAfter(failures), [this] { return stop_.stop_requested(); });
     if (stop_.stop_requested()) return;
     Enter(LinkPhase::kConnecting);
@@ -74,8 +76,20 @@ Status Link::Connect() {
     ++state_.connections;
   }
   if (!GoesDown(order_.direction)) return RunSession(*relay.value(), nullptr);
-  const Result<std::unique_ptr<EventSink>> sink = EventSink::Open(parts_.settings, stop_.get_token(), parts_.open);
-  return sink.ok() ? RunSession(*relay.value(), sink.value().get()) : sink.status();
+  Result<std::unique_ptr<EventSink>> opened = EventSink::Open(parts_.settings, stop_.get_token(), parts_.open);
+  if (!opened.ok()) return opened.status();
+  EventSink* const sink = opened.value().get();
+  MutexLock lock(mutex_);
+  sink_ = std::move(opened).value();
+  lock.unlock();
+  Status ended = RunSession(*relay.value(), sink);
+  lock.lock();
+  const EventSink::Outcome came = sink->outcome();
+  state_.came.saved += came.saved;
+  state_.came.rejected.Add(came.rejected);
+  const std::unique_ptr<EventSink> over = std::move(sink_);
+  lock.unlock();  // before the sink is destroyed, which waits for its threads
+  return ended;
 }
 
 Status Link::RunSession(RemoteRelay& relay, EventSink* sink) {
@@ -85,16 +99,15 @@ Status Link::RunSession(RemoteRelay& relay, EventSink* sink) {
   const auto on_progress = [&](bool is_live, const SyncCounts& counts) {
     const LinkPhase phase = is_live ? LinkPhase::kLive : LinkPhase::kComparing;
     const TimePoint now = parts_.clock.Now();
-    MutexLock lock(mutex_);
-    const bool is_new = state_.phase != phase;
-    if (!is_new && now - noted < kNoteEvery) return;
-    noted = now;
-    if (is_new) {
+    const MutexLock lock(mutex_);
+    if (state_.phase != phase) {
       Enter(phase);
-      if (is_live) state_.trouble.clear();
+    } else if (now - noted < kNoteEvery) {
+      return;
     }
-    lock.unlock();
-    Note(counts, sink);
+    noted = now;
+    if (is_live) state_.trouble.clear();
+    NoteCounts(counts);
   };
   LinkSession session({.relay = relay,
                        .store = parts_.store,
@@ -103,26 +116,19 @@ Status Link::RunSession(RemoteRelay& relay, EventSink* sink) {
                        .sink = sink,
                        .own = own ? &*own : nullptr,
                        .reads = reads_,
+                       .comparisons = parts_.comparisons,
                        .on_progress = on_progress});
   Status ended = session.Run();
   if (sink != nullptr && !stop_.stop_requested())
     if (Status saved = sink->Finish(); !saved.ok()) ended = std::move(saved);
-  Note(session.counts(), sink);
+  const MutexLock lock(mutex_);
+  NoteCounts(session.counts());
   return ended;
 }
 
-void Link::Note(const SyncCounts& counts, const EventSink* sink) {
-  SyncCounts all = counts_before_;
-  Add(counts, &all);
-  EventSink::Outcome came = came_before_;
-  if (sink != nullptr) {
-    const EventSink::Outcome now = sink->outcome();
-    came.saved += now.saved;
-    came.rejected.Add(now.rejected);
-  }
-  const MutexLock lock(mutex_);
-  state_.counts = std::move(all);
-  state_.came = std::move(came);
+void Link::NoteCounts(const SyncCounts& counts) {
+  state_.counts = counts_before_;
+  Add(counts, &state_.counts);
 }
 
 void Link::Enter(LinkPhase phase) {
@@ -141,6 +147,11 @@ LinkState Link::State() const {
   LinkState state = state_;
   state.order = order_;
   state.lasts = parts_.clock.Now() - entered_;
+  if (sink_ == nullptr) return state;
+  const EventSink::Outcome came = sink_->outcome();
+  state.came.saved += came.saved;
+  state.came.rejected.Add(came.rejected);
+  if (std::string problem = sink_->problem(); !problem.empty()) state.trouble = std::move(problem);
   return state;
 }
 

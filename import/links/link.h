@@ -20,6 +20,7 @@
 #include "import/links/link_order.h"
 #include "import/links/link_state.h"
 #include "import/sync/event_sink.h"
+#include "relay/account/running_limit.h"
 #include "relay/protocol/delivery.h"
 #include "relay/protocol/relay_settings.h"
 #include "relay/store/bulk_reads.h"
@@ -34,6 +35,7 @@ struct LinkParts {
   Delivery& delivery;
   const RelaySettings& settings;
   BulkReads::Admit admit_read;
+  RunningLimit& comparisons;        // see LinkSessionParts
   EventSink::OpenDestination open;  // opens the place for what comes
   const Clock& clock = Clock::System();
 };
@@ -57,7 +59,7 @@ class Link {
   Status Connect();
   Status RunSession(RemoteRelay& relay, EventSink* sink);
   void Enter(LinkPhase phase) WEIR_REQUIRES(mutex_);
-  void Note(const SyncCounts& counts, const EventSink* sink);
+  void NoteCounts(const SyncCounts& counts) WEIR_REQUIRES(mutex_);
   Duration PauseAfter(int failures);
 
   const LinkParts parts_;
@@ -67,13 +69,14 @@ class Link {
 
   // These belong to the thread.
   std::mt19937_64 random_{std::random_device{}()};
-  SyncCounts counts_before_;        // sums over the connections that have ended
-  EventSink::Outcome came_before_;  // on the same connections
+  SyncCounts counts_before_;  // sums over the connections that have ended
 
   mutable Mutex mutex_;
   Condition changed_;
   TimePoint entered_ WEIR_GUARDED_BY(mutex_);  // when the phase began
-  LinkState state_ WEIR_GUARDED_BY(mutex_);    // without `lasts`
+  LinkState state_ WEIR_GUARDED_BY(mutex_);    // without `lasts`, and without what sink_ knows
+  // The place for what comes on the present connection; null: nothing comes. The thread alone changes it.
+  std::unique_ptr<EventSink> sink_ WEIR_GUARDED_BY(mutex_);
   std::thread thread_;
 };
 

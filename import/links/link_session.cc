@@ -48,13 +48,25 @@ Status LinkSession::Subscribe() {
 
 Status LinkSession::CatchUp(SyncDirection direction) {
   if (parts_.order.catch_up_s == 0) return {};
+  const Result<std::unique_ptr<RunningLimit::Slot>> turn = AwaitTurn();
+  if (!turn.ok()) return turn.status();
   for (const Filter& filter : parts_.order.filters)
-    if (Status compared = CatchUp(filter, direction); !compared.ok()) return compared;
+    if (Status compared = Compare(filter, direction); !compared.ok()) return compared;
   heard_ = Clock::System().Now();
   return {};
 }
 
-Status LinkSession::CatchUp(Filter filter, SyncDirection direction) {
+Result<std::unique_ptr<RunningLimit::Slot>> LinkSession::AwaitTurn() {
+  while (true) {
+    if (auto slot = parts_.comparisons.Take()) return slot;
+    const Result<bool> heard =
+        parts_.relay.Hear(kHearNewsEvery, [this](const RelayMessage& message) { return OnMessage(message); });
+    if (!heard.ok()) return heard.status();
+    parts_.on_progress(false, counts());
+  }
+}
+
+Status LinkSession::Compare(Filter filter, SyncDirection direction) {
   if (parts_.order.catch_up_s) {
     const uint64_t now = parts_.clock.NowSeconds();
     filter.since = std::max(filter.since, now - std::min(now, *parts_.order.catch_up_s));

@@ -10,6 +10,7 @@
 
 #include <deque>
 #include <functional>
+#include <memory>
 #include <set>
 
 #include "config/clock.h"
@@ -20,6 +21,7 @@
 #include "import/sync/event_sink.h"
 #include "import/sync/remote_relay.h"
 #include "import/sync/sync_session.h"
+#include "relay/account/running_limit.h"
 #include "relay/nostr/event_parser.h"
 
 namespace weir {
@@ -32,6 +34,7 @@ struct LinkSessionParts {
   EventSink* sink = nullptr;  // gets what comes; null if the direction is up
   OwnEvents* own = nullptr;   // has what is new here; null if the direction is down
   BulkReads& reads;
+  RunningLimit& comparisons;  // those of all links that may run at once, because each holds a set of ids in memory
   // Called a few times a second. The counts are those of what has gone over.
   std::function<void(bool is_live, const SyncCounts& counts)> on_progress;
   const WallClock& clock = WallClock::System();
@@ -45,7 +48,7 @@ class LinkSession {
   // and are found by a further comparison.
   static constexpr size_t kMostOffered = 10'000;
   // The newest ids of events that went over, which are remembered.
-  static constexpr size_t kRemembered = 65'536;
+  static constexpr size_t kRemembered = 8192;
 
   explicit LinkSession(LinkSessionParts parts);
   LinkSession(const LinkSession&) = delete;
@@ -59,7 +62,9 @@ class LinkSession {
  private:
   Status Subscribe();
   Status CatchUp(SyncDirection direction);
-  Status CatchUp(Filter filter, SyncDirection direction);
+  Status Compare(Filter filter, SyncDirection direction);
+  // Hears the other relay meanwhile.
+  Result<std::unique_ptr<RunningLimit::Slot>> AwaitTurn();
   Status Live();
   Status OnMessage(const RelayMessage& message);
   Status TakeLive(std::string_view json);

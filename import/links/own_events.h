@@ -17,7 +17,7 @@ namespace weir {
 class OwnEvents final : public LiveWatcher {
  public:
   static constexpr size_t kMostEvents = 10'000;
-  static constexpr uint64_t kMostBytes = 8 << 20;
+  static constexpr uint64_t kMostBytes = 4 << 20;
 
   // Watches from now on. `delivery` must outlive the object.
   explicit OwnEvents(Delivery& delivery) : delivery_(delivery) { delivery_.Watch(this); }

@@ -89,7 +89,7 @@ Result<std::shared_ptr<PolicyPlugin>> Router::StartPlugin(const LinkOrder& order
   return std::shared_ptr<PolicyPlugin>(std::move(started).value());
 }
 
-std::unique_ptr<Link> Router::Begin(const Entry& entry, LinkOrder order) const {
+std::unique_ptr<Link> Router::Begin(const Entry& entry, LinkOrder order) {
   const RelayServices& services = services_;
   const auto open = [services, plugin = entry.plugin, url = order.url, id = entry.id](
                         DestinationOptions options,
@@ -116,6 +116,7 @@ std::unique_ptr<Link> Router::Begin(const Entry& entry, LinkOrder order) const {
                                           .delivery = context.delivery,
                                           .settings = context.settings,
                                           .admit_read = AdmitAsBulk(context.limiter, Operation::kRead),
+                                          .comparisons = comparisons_,
                                           .open = open,
                                           .clock = context.clock},
                                 std::move(order));

@@ -26,6 +26,7 @@ namespace weir {
 class Router {
  public:
   static constexpr size_t kMostLinks = 64;
+  static constexpr uint64_t kMostComparisons = 2;  // at once
   static constexpr Duration kLease = std::chrono::seconds(30);
   // Subscribers get events that come over a link if they are not older than this. A comparison may bring the events of
   // years.
@@ -61,12 +62,13 @@ class Router {
   using Entries = std::vector<Entry>;
 
   Result<std::shared_ptr<PolicyPlugin>> StartPlugin(const LinkOrder& order) const;
-  std::unique_ptr<Link> Begin(const Entry& entry, LinkOrder order) const;
+  std::unique_ptr<Link> Begin(const Entry& entry, LinkOrder order);
   static LinkState StateOf(const Entry& entry);
   void RunReaper();
 
   const RelayServices services_;
   const Clock& clock_;
+  RunningLimit comparisons_{kMostComparisons};
 
   mutable Mutex mutex_;
   Condition changed_;

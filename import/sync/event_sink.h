@@ -5,13 +5,14 @@
 //   sink.value()->Take(json);   // …
 //   sink.value()->Finish();
 //
-// Threads: one thread at a time calls Take, Flush, Finish and Close. Any thread may call outcome.
+// Threads: one thread at a time calls Take, Flush, Finish and Close. Any thread may call outcome and problem.
 #pragma once
 
 #include <functional>
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
 #include <string_view>
 
 #include "config/mutex.h"
@@ -45,6 +46,8 @@ class EventSink {
   // Drops the events that are not settled, and returns the outcome of the others. No other call may follow.
   Outcome Close();
   Outcome outcome() const;
+  // Returns why nothing can be saved at present; empty: no problem. Not after Close.
+  std::string problem() const { return destination_->Conditions().problem; }
 
  private:
   struct Stopper {
