@@ -33,7 +33,15 @@ PipelineOptions LocalDestination::OptionsOfPipeline(const DestinationOptions& op
   return pipeline;
 }
 
-LocalDestination::~LocalDestination() { pipeline_.Stop(); }
+LocalDestination::~LocalDestination() {
+  pipeline_.Stop();
+  CountOwn(-own_bytes_.load());  // those of dropped chunks
+}
+
+void LocalDestination::CountOwn(int64_t bytes) {
+  own_bytes_ += bytes;
+  if (parts_.count_own_bytes) parts_.count_own_bytes(bytes, OwnUse::kWaiting);
+}
 
 PipelineParts LocalDestination::PartsOfPipeline() {
   return {.pool = pool_,
@@ -60,7 +68,7 @@ bool LocalDestination::Push(Chunk chunk) {
     if (Ended()) return false;
     under_way_ += weight;
   }
-  if (parts_.count_own_bytes) parts_.count_own_bytes(BytesOf(chunk), OwnUse::kWaiting);
+  CountOwn(BytesOf(chunk));
   pipeline_.Push(std::move(chunk));
   return true;
 }
@@ -69,7 +77,7 @@ void LocalDestination::Settle(SettledChunk settled) {
   const uint64_t weight = WeightOf(settled.chunk);
   const int64_t bytes = BytesOf(settled.chunk);
   on_settled_(std::move(settled));
-  if (parts_.count_own_bytes) parts_.count_own_bytes(-bytes, OwnUse::kWaiting);
+  CountOwn(-bytes);
   const MutexLock lock(mutex_);
   under_way_ -= weight;
   changed_.notify_all();

@@ -3,6 +3,8 @@
 // `window_bytes`, unless no chunk is unsettled.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -42,12 +44,14 @@ class LocalDestination final : public Destination {
 
  private:
   void Settle(SettledChunk settled);
+  void CountOwn(int64_t bytes);
   bool Ended() const WEIR_REQUIRES(mutex_) { return stopped_ || failed_; }
   PipelineParts PartsOfPipeline();
   PipelineOptions OptionsOfPipeline(const DestinationOptions& options) const;
 
   const LocalParts parts_;
   const OnSettled on_settled_;
+  std::atomic<int64_t> own_bytes_{0};  // the sum of what was passed to count_own_bytes
 
   Mutex mutex_;
   Condition changed_;
