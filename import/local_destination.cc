@@ -35,7 +35,7 @@ PipelineOptions LocalDestination::OptionsOfPipeline(const DestinationOptions& op
 
 LocalDestination::~LocalDestination() {
   pipeline_.Stop();
-  CountOwn(-own_bytes_.load());  // those of dropped chunks
+  CountOwn(-own_bytes_.load());  // the bytes of dropped chunks
 }
 
 void LocalDestination::CountOwn(int64_t bytes) {

@@ -17,8 +17,6 @@
 namespace weir {
 namespace {
 
-// The nice value of a link's threads, as of imports over HTTP.
-constexpr int kLinkNice = 15;
 constexpr size_t kMostTrouble = 300;  // characters
 constexpr Duration kNoteEvery = std::chrono::milliseconds(200);
 
@@ -45,21 +43,17 @@ void Link::StopSoon() {
 }
 
 void Link::Run() {
-  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kLinkNice);
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), WorkPool::kBulkNice);
   for (int failures = 0;;) {
     const Status ended = FaultsAsErrors<bool>([this]() -> Result<bool> {
                            Status status = Connect();
                            return status.ok() ? Result<bool>(true) : status;
                          }).status();
+    const std::unique_ptr<EventSink> sink = TakeSink();
     MutexLock lock(mutex_);
-    counts_before_ = state_.counts;
-    const bool was_steady = state_.phase == LinkPhase::kLive && parts_.clock.Now() - entered_ > kLongestPause;
-    failures = was_steady ? 0 : failures + 1;
-    // The other relay writes a part of the message.
-    state_.trouble = FirstCharacters(ended.message(), kMostTrouble);
-    Enter(LinkPhase::kWaiting);
+    failures = was_steady_ ? 0 : failures + 1;
     if (stop_.stop_requested()) return;
-    spdlog::warn("link with {}: {}", Printable(order_.url), Printable(state_.trouble));
+    if (state_.phase != LinkPhase::kWaiting) NoteEnd(ended);
     changed_.wait_for(lock, PauseAfter(failures), [this] { return stop_.stop_requested(); });
     if (stop_.stop_requested()) return;
     Enter(LinkPhase::kConnecting);
@@ -68,33 +62,30 @@ void Link::Run() {
 
 // Returns when the connection has ended, or could not be made, with the reason.
 Status Link::Connect() {
+  was_steady_ = false;
   const Result<std::unique_ptr<RemoteRelay>> relay =
       RemoteRelay::Connect(order_.url, order_.ca_file, stop_.get_token());
   if (!relay.ok()) return relay.status();
+  EventSink* sink = nullptr;
+  if (GoesDown(order_.direction)) {
+    Result<std::unique_ptr<EventSink>> opened = EventSink::Open(parts_.settings, stop_.get_token(), parts_.open);
+    if (!opened.ok()) return opened.status();
+    sink = opened.value().get();
+    const MutexLock lock(mutex_);
+    sink_ = std::move(opened).value();
+  }
   {
     const MutexLock lock(mutex_);
     ++state_.connections;
+    counts_before_ = state_.counts;
   }
-  if (!GoesDown(order_.direction)) return RunSession(*relay.value(), nullptr);
-  Result<std::unique_ptr<EventSink>> opened = EventSink::Open(parts_.settings, stop_.get_token(), parts_.open);
-  if (!opened.ok()) return opened.status();
-  EventSink* const sink = opened.value().get();
-  MutexLock lock(mutex_);
-  sink_ = std::move(opened).value();
-  lock.unlock();
-  Status ended = RunSession(*relay.value(), sink);
-  lock.lock();
-  const EventSink::Outcome came = sink->outcome();
-  state_.came.saved += came.saved;
-  state_.came.rejected.Add(came.rejected);
-  const std::unique_ptr<EventSink> over = std::move(sink_);
-  lock.unlock();  // before the sink is destroyed, which waits for its threads
-  return ended;
+  return RunSession(*relay.value(), sink);
 }
 
 Status Link::RunSession(RemoteRelay& relay, EventSink* sink) {
   std::optional<OwnEvents> own;
-  if (GoesUp(order_.direction)) own.emplace(parts_.delivery);
+  if (GoesUp(order_.direction))
+    own.emplace(parts_.delivery, [this](EventView event) { return LinkSession::Passes(order_, event); });
   TimePoint noted;
   const auto on_progress = [&](bool is_live, const SyncCounts& counts) {
     const LinkPhase phase = is_live ? LinkPhase::kLive : LinkPhase::kComparing;
@@ -119,11 +110,32 @@ Status Link::RunSession(RemoteRelay& relay, EventSink* sink) {
                        .comparisons = parts_.comparisons,
                        .on_progress = on_progress});
   Status ended = session.Run();
-  if (sink != nullptr && !stop_.stop_requested())
-    if (Status saved = sink->Finish(); !saved.ok()) ended = std::move(saved);
+  {
+    const MutexLock lock(mutex_);
+    was_steady_ = state_.phase == LinkPhase::kLive && parts_.clock.Now() - entered_ > kLongestPause;
+    NoteCounts(session.counts());
+    if (!stop_.stop_requested()) NoteEnd(ended);
+  }
+  if (sink == nullptr || stop_.stop_requested()) return ended;
+  Status saved = sink->Finish();
+  return saved.ok() ? ended : saved;
+}
+
+// Takes the sink out, so that it can be destroyed without the lock, because that waits for its threads.
+std::unique_ptr<EventSink> Link::TakeSink() {
   const MutexLock lock(mutex_);
-  NoteCounts(session.counts());
-  return ended;
+  if (sink_ == nullptr) return nullptr;
+  const EventSink::Outcome came = sink_->outcome();
+  state_.came.saved += came.saved;
+  state_.came.rejected.Add(came.rejected);
+  return std::move(sink_);
+}
+
+// The other relay writes a part of the reason.
+void Link::NoteEnd(const Status& ended) {
+  state_.trouble = FirstCharacters(ended.message(), kMostTrouble);
+  Enter(LinkPhase::kWaiting);
+  spdlog::warn("link with {}: {}", Printable(order_.url), Printable(state_.trouble));
 }
 
 void Link::NoteCounts(const SyncCounts& counts) {

@@ -2,8 +2,8 @@
 // compares and passes on (link_session.h). If the connection ends, it connects again, after a pause that grows up to
 // five minutes and is random, so that the clients of a relay that was away do not all come back at once.
 //
-// What comes is bulk work: the limiter paces it, its signatures are verified on a thread of low priority, and a relay
-// that sends faster than this one can save waits at its socket.
+// Events that come are bulk work: the limiter paces them, their signatures are verified on a thread of low priority,
+// and a relay that sends faster than this one can save waits at its socket.
 //
 // Threads: a link has threads of its own. Any thread may call any function; Stop belongs to the owner.
 #pragma once
@@ -51,7 +51,7 @@ class Link {
 
   const LinkOrder& order() const { return order_; }
   LinkState State() const;
-  // Makes the link end soon.
+  // Makes the link end. May wait for a save that is under way.
   void StopSoon();
 
  private:
@@ -60,6 +60,8 @@ class Link {
   Status RunSession(RemoteRelay& relay, EventSink* sink);
   void Enter(LinkPhase phase) WEIR_REQUIRES(mutex_);
   void NoteCounts(const SyncCounts& counts) WEIR_REQUIRES(mutex_);
+  void NoteEnd(const Status& ended) WEIR_REQUIRES(mutex_);
+  std::unique_ptr<EventSink> TakeSink();
   Duration PauseAfter(int failures);
 
   const LinkParts parts_;
@@ -69,6 +71,7 @@ class Link {
 
   // These belong to the thread.
   std::mt19937_64 random_{std::random_device{}()};
+  bool was_steady_ = false;   // the last connection was live for long
   SyncCounts counts_before_;  // sums over the connections that have ended
 
   mutable Mutex mutex_;

@@ -26,14 +26,26 @@ LinkSession::LinkSession(LinkSessionParts parts)
     : parts_(std::move(parts)),
       say_([this](std::string_view message) { return parts_.relay.Say(message); }),
       offer_(EventOffer::ReadFrom(parts_.store),
-             EventOffer::LimitsFor(parts_.order.filters, parts_.relay.information().most_message_bytes)),
+             {.filters = parts_.order.filters,
+              .most_event_bytes = EventOffer::MostEventBytes(parts_.relay.information().most_message_bytes),
+              .on_sent = [this](const EventId& id) { Remember(id); }}),
       parser_(parts_.limits),
-      heard_(Clock::System().Now()) {}
+      heard_(Clock::System().Now()) {
+  if (compares()) owed_ = parts_.order.direction;
+}
 
 Status LinkSession::Run() {
   if (Status subscribed = Subscribe(); !subscribed.ok()) return subscribed;
-  if (Status compared = CatchUp(parts_.order.direction); !compared.ok()) return compared;
-  return Live();
+  while (true) {
+    if (const auto turn = owed_ ? parts_.comparisons.Take() : nullptr; turn != nullptr)
+      if (Status compared = Compare(*std::exchange(owed_, std::nullopt)); !compared.ok()) return compared;
+    if (Status passed = PassOn(); !passed.ok()) return passed;
+    const Result<bool> heard = parts_.relay.Hear(parts_.own != nullptr ? kTakeOwnEvery : kHearNewsEvery,
+                                                 [this](const RelayMessage& message) { return OnMessage(message); });
+    if (!heard.ok()) return heard.status();
+    if (Status alive = LookForLife(); !alive.ok()) return alive;
+    parts_.on_progress(!owed_, counts());
+  }
 }
 
 Status LinkSession::Subscribe() {
@@ -46,24 +58,11 @@ Status LinkSession::Subscribe() {
   return say_(request + "]");
 }
 
-Status LinkSession::CatchUp(SyncDirection direction) {
-  if (parts_.order.catch_up_s == 0) return {};
-  const Result<std::unique_ptr<RunningLimit::Slot>> turn = AwaitTurn();
-  if (!turn.ok()) return turn.status();
+Status LinkSession::Compare(SyncDirection direction) {
   for (const Filter& filter : parts_.order.filters)
     if (Status compared = Compare(filter, direction); !compared.ok()) return compared;
   heard_ = Clock::System().Now();
   return {};
-}
-
-Result<std::unique_ptr<RunningLimit::Slot>> LinkSession::AwaitTurn() {
-  while (true) {
-    if (auto slot = parts_.comparisons.Take()) return slot;
-    const Result<bool> heard =
-        parts_.relay.Hear(kHearNewsEvery, [this](const RelayMessage& message) { return OnMessage(message); });
-    if (!heard.ok()) return heard.status();
-    parts_.on_progress(false, counts());
-  }
 }
 
 Status LinkSession::Compare(Filter filter, SyncDirection direction) {
@@ -72,48 +71,54 @@ Status LinkSession::Compare(Filter filter, SyncDirection direction) {
     filter.since = std::max(filter.since, now - std::min(now, *parts_.order.catch_up_s));
     if (filter.MatchesNothing()) return {};
   }
-  SyncSession session({.relay = parts_.relay,
-                       .store = parts_.store,
-                       .filter = std::move(filter),
-                       .direction = direction,
-                       .limits = parts_.limits,
-                       .take =
-                           [this](std::string_view json) {
-                             if (EventId id{}; FromHex(FindId(json), id.data(), id.size())) Remember(id);
-                             return parts_.sink->Take(json);
-                           },
-                       .on_progress =
-                           [this](const SyncCounts& now) {
-                             SyncCounts all = counts();
-                             Add(WithoutBytes(now), &all);
-                             parts_.on_progress(false, all);
-                           },
-                       .reads = &parts_.reads,
-                       .on_other = [this](const RelayMessage& message) { return OnMessage(message); }});
+  Status passed;  // the first error of PassOn, which the next message of the relay reports
+  SyncSession session(
+      {.relay = parts_.relay,
+       .store = parts_.store,
+       .filter = std::move(filter),
+       .direction = direction,
+       .limits = parts_.limits,
+       .take =
+           [this](std::string_view json) {
+             if (EventId id{}; FromHex(FindId(json), id.data(), id.size())) Remember(id);
+             return parts_.sink->Take(json);
+           },
+       .on_progress =
+           [&](const SyncCounts& now) {
+             if (passed.ok()) passed = PassOn();
+             SyncCounts all = counts();
+             Add(WithoutBytes(now), &all);
+             parts_.on_progress(false, all);
+           },
+       .reads = &parts_.reads,
+       .on_sent = [this](const EventId& id) { Remember(id); },
+       .on_other = [&](const RelayMessage& message) { return passed.ok() ? OnMessage(message) : passed; }});
   Status status = session.Run();
   Add(WithoutBytes(session.counts()), &counts_);
-  return status;
+  return status.ok() ? passed : status;
 }
 
-Status LinkSession::Live() {
-  while (true) {
-    if (parts_.own != nullptr) {
-      if (parts_.own->TakeLost())
-        if (Status compared = CatchUp(SyncDirection::kUp); !compared.ok()) return compared;
-      if (Status sent = TakeOwn(); !sent.ok()) return sent;
-    }
-    const Result<bool> heard = parts_.relay.Hear(parts_.own != nullptr ? kTakeOwnEvery : kHearNewsEvery,
-                                                 [this](const RelayMessage& message) { return OnMessage(message); });
-    if (!heard.ok()) return heard.status();
-    if (parts_.sink != nullptr)
-      if (Status saved = parts_.sink->Flush(); !saved.ok()) return saved;
-    if (Status alive = LookForLife(); !alive.ok()) return alive;
-    parts_.on_progress(true, counts());
+// Sends what is new here, and lets what came be saved.
+Status LinkSession::PassOn() {
+  if (parts_.sink != nullptr)
+    if (Status saved = parts_.sink->Flush(); !saved.ok()) return saved;
+  if (parts_.own == nullptr) return {};
+  if (const uint64_t left_out = parts_.own->TakeLeftOut(); left_out > 0) {
+    if (!compares())
+      return Status::Error(std::to_string(left_out) +
+                           " new events did not go over, because the relay takes them more slowly than they come, and "
+                           "no comparison is wanted that could find them");
+    if (!owed_) owed_ = SyncDirection::kUp;
   }
+  if (offer_.waiting() < kMostOffered)
+    for (const Event& event : parts_.own->Take())
+      if (!passed_.contains(event.view().id())) offer_.Offer(event.view().id());
+  return offer_.SendMore(say_);
 }
 
+// The other relay may also say what nobody has asked for, such as events although the direction is up.
 Status LinkSession::OnMessage(const RelayMessage& message) {
-  if (offer_.OnMessage(message) || message.subject != kLiveSubscription) return {};
+  if (offer_.OnMessage(message) || message.subject != kLiveSubscription || parts_.sink == nullptr) return {};
   if (message.kind == RelayMessage::Kind::kEvent) return TakeLive(message.event);
   if (message.kind == RelayMessage::Kind::kClosed)
     return Status::Error("the relay does not give new events: " +
@@ -125,32 +130,24 @@ Status LinkSession::OnMessage(const RelayMessage& message) {
 Status LinkSession::TakeLive(std::string_view json) {
   if (const Result<Event> event = parser_.Parse(json); event.ok()) {
     const EventView view = event.value().view();
-    if (ClassOf(view.kind()) == KindClass::kEphemeral) return {};
-    if (!Matches(view)) {
-      ++counts_.unasked;
-      return {};
+    if (!Passes(parts_.order, view)) {
+      if (ClassOf(view.kind()) != KindClass::kEphemeral) ++counts_.unasked;
+      if (++useless_ < kMostUseless) return {};
+      return Status::Error("the relay sends events that were not asked for");
     }
     if (!Remember(view.id())) return {};
   }
+  useless_ = 0;
   ++counts_.received;
   return parts_.sink->Take(json);
 }
 
-Status LinkSession::TakeOwn() {
-  if (offer_.waiting() < kMostOffered) {
-    for (const Event& event : parts_.own->Take()) {
-      const EventView view = event.view();
-      if (ClassOf(view.kind()) != KindClass::kEphemeral && Matches(view) && Remember(view.id()))
-        offer_.Offer(view.id());
-    }
-  }
-  return offer_.SendMore(say_);
-}
-
+// The time during which this side did not listen is no silence of the relay.
 Status LinkSession::LookForLife() {
   const TimePoint now = Clock::System().Now();
-  if (const uint64_t bytes = parts_.relay.bytes_received(); bytes != bytes_heard_) {
-    bytes_heard_ = bytes;
+  const uint64_t bytes = parts_.relay.bytes_received();
+  const bool did_not_listen = now - std::exchange(looked_, now) > kSilence / 4;
+  if (std::exchange(bytes_heard_, bytes) != bytes || did_not_listen) {
     heard_ = now;
     pinged_ = false;
   }
@@ -169,8 +166,9 @@ bool LinkSession::Remember(const EventId& id) {
   return true;
 }
 
-bool LinkSession::Matches(EventView event) const {
-  return std::ranges::any_of(parts_.order.filters, [event](const Filter& filter) { return filter.Matches(event); });
+bool LinkSession::Passes(const LinkOrder& order, EventView event) {
+  return ClassOf(event.kind()) != KindClass::kEphemeral &&
+         std::ranges::any_of(order.filters, [event](const Filter& filter) { return filter.Matches(event); });
 }
 
 SyncCounts LinkSession::counts() const {

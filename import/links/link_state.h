@@ -17,13 +17,16 @@ namespace weir {
 enum class LinkPhase : uint8_t { kConnecting, kComparing, kLive, kWaiting };
 std::string_view NameOf(LinkPhase phase);  // "connecting"
 
+// The error for an id of a link that is not open begins with this.
+inline constexpr std::string_view kNoLink = "no link ";
+
 struct LinkState {
   uint64_t id = 0;  // names the link (router.h)
   LinkOrder order;
   LinkPhase phase = LinkPhase::kConnecting;
   Duration lasts{};          // since the phase began
   std::string trouble;       // why the last connection ended, or why nothing can be saved; empty: none
-  uint64_t connections = 0;  // that were made
+  uint64_t connections = 0;  // made so far
   SyncCounts counts;         // sums over all connections
   EventSink::Outcome came;   // the outcomes of the events that came
 };

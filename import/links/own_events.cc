@@ -1,6 +1,6 @@
 #include "import/links/own_events.h"
 
-#include <utility>
+#include <new>
 
 namespace weir {
 
@@ -10,27 +10,25 @@ std::vector<Event> OwnEvents::Take() {
   return std::exchange(events_, {});
 }
 
-bool OwnEvents::TakeLost() {
+uint64_t OwnEvents::TakeLeftOut() {
   const MutexLock lock(mutex_);
-  return std::exchange(lost_, false);
+  return std::exchange(left_out_, 0);
 }
 
-// A watcher must not throw, so a lack of memory loses the events.
-void OwnEvents::OnDelivered(std::span<const LiveEvent> events) {
-  const MutexLock lock(mutex_);
+// A watcher must not throw, so an event for which there is no memory is left out.
+void OwnEvents::OnSaved(std::span<const LiveEvent> events) {
   for (const LiveEvent& live : events) {
+    if (!wants_(live.event.view())) continue;
     const uint64_t bytes = live.event.record()->size();
-    if (events_.size() >= kMostEvents || bytes_ + bytes > kMostBytes) {
-      lost_ = true;
-      return;
-    }
+    const MutexLock lock(mutex_);
+    const bool has_room = events_.size() < kMostEvents && bytes_ + bytes <= kMostBytes;
     try {
-      events_.push_back(live.event);
-      bytes_ += bytes;
+      if (has_room) events_.push_back(live.event);
     } catch (const std::bad_alloc&) {
-      lost_ = true;
-      return;
+      ++left_out_;
+      continue;
     }
+    has_room ? bytes_ += bytes : ++left_out_;
   }
 }
 

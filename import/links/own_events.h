@@ -1,12 +1,14 @@
-// OwnEvents: the new events of this relay, for a link that sends them to another relay. It takes every event that the
-// relay delivers to live subscribers, and holds it until the link asks for it. If the link does not ask for long,
-// events are lost here; the link then compares the stores again.
+// OwnEvents: the events that this relay has just saved, for a link that sends them to another relay. It holds each
+// event that the link wants until the link asks for it. If the link does not ask for long, events are left out here,
+// and counted; a comparison of the stores finds them.
 //
 // Threads: any.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <span>
+#include <utility>
 #include <vector>
 
 #include "config/mutex.h"
@@ -19,25 +21,28 @@ class OwnEvents final : public LiveWatcher {
   static constexpr size_t kMostEvents = 10'000;
   static constexpr uint64_t kMostBytes = 4 << 20;
 
-  // Watches from now on. `delivery` must outlive the object.
-  explicit OwnEvents(Delivery& delivery) : delivery_(delivery) { delivery_.Watch(this); }
+  using Wants = std::function<bool(EventView event)>;
+
+  // Watches from now on. `delivery` must outlive the object. `wants` is called on the threads that save events.
+  OwnEvents(Delivery& delivery, Wants wants) : delivery_(delivery), wants_(std::move(wants)) { delivery_.Watch(this); }
   ~OwnEvents() override { delivery_.Unwatch(this); }
   OwnEvents(const OwnEvents&) = delete;
   OwnEvents& operator=(const OwnEvents&) = delete;
 
   // Returns the events since the last call, in their order.
   std::vector<Event> Take();
-  // Returns true if events were lost since the last call.
-  bool TakeLost();
+  // Returns how many events were left out since the last call.
+  uint64_t TakeLeftOut();
 
-  void OnDelivered(std::span<const LiveEvent> events) override;
+  void OnSaved(std::span<const LiveEvent> events) override;
 
  private:
   Delivery& delivery_;
+  const Wants wants_;
   Mutex mutex_;
   std::vector<Event> events_ WEIR_GUARDED_BY(mutex_);
   uint64_t bytes_ WEIR_GUARDED_BY(mutex_) = 0;
-  bool lost_ WEIR_GUARDED_BY(mutex_) = false;
+  uint64_t left_out_ WEIR_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace weir

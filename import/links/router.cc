@@ -18,7 +18,6 @@ constexpr size_t kLinkWindowBytes = 1 << 20;
 // The largest write, in events. It is as small as that of an import into a relay, for the same reason.
 constexpr size_t kLinkSaveEvents = 64;
 constexpr Duration kLinger = std::chrono::milliseconds(20);
-constexpr int kJudgeNice = 15;
 // Batches that may wait until subscribers have room for them.
 constexpr size_t kMostUndelivered = 4;
 
@@ -71,7 +70,8 @@ std::function<Status(std::span<const Event>, std::span<SaveResult>)> SaveOf(
 
 }  // namespace
 
-Router::Router(const RelayServices& services, const Clock& clock) : services_(services), clock_(clock) {
+Router::Router(const RelayServices& services, const Clock& clock)
+    : services_(services), clock_(clock), last_id_(services.context.wall_clock.NowSeconds() << 20) {
   reaper_ = std::thread([this] { RunReaper(); });
 }
 
@@ -89,7 +89,8 @@ Result<std::shared_ptr<PolicyPlugin>> Router::StartPlugin(const LinkOrder& order
   return std::shared_ptr<PolicyPlugin>(std::move(started).value());
 }
 
-std::unique_ptr<Link> Router::Begin(const Entry& entry, LinkOrder order) {
+Router::Entry Router::Begin(LinkOrder order, std::shared_ptr<PolicyPlugin> plugin) {
+  Entry entry{.id = ++last_id_, .plugin = std::move(plugin), .link = {}, .lease = {}};
   const RelayServices& services = services_;
   const auto open = [services, plugin = entry.plugin, url = order.url, id = entry.id](
                         DestinationOptions options,
@@ -108,74 +109,71 @@ std::unique_ptr<Link> Router::Begin(const Entry& entry, LinkOrder order) {
                      .pipeline = {.party = {.id = kFirstParty + id, .work_class = WorkClass::kBulk},
                                   .save_events = kLinkSaveEvents,
                                   .linger = kLinger},
-                     .nice = kJudgeNice};
+                     .nice = WorkPool::kBulkNice};
     return std::unique_ptr<Destination>(std::make_unique<LocalDestination>(std::move(parts), options, on_settled));
   };
   RelayContext& context = services.context;
-  return std::make_unique<Link>(LinkParts{.store = context.store,
-                                          .delivery = context.delivery,
-                                          .settings = context.settings,
-                                          .admit_read = AdmitAsBulk(context.limiter, Operation::kRead),
-                                          .comparisons = comparisons_,
-                                          .open = open,
-                                          .clock = context.clock},
-                                std::move(order));
+  entry.link = std::make_unique<Link>(LinkParts{.store = context.store,
+                                                .delivery = context.delivery,
+                                                .settings = context.settings,
+                                                .admit_read = AdmitAsBulk(context.limiter, Operation::kRead),
+                                                .comparisons = comparisons_,
+                                                .open = open,
+                                                .clock = context.clock},
+                                      std::move(order));
+  return entry;
 }
 
 Status Router::Use(std::vector<LinkOrder> orders) {
-  // Plugins are started before anything changes, because one of them may fail.
-  std::vector<std::pair<LinkOrder, std::shared_ptr<PolicyPlugin>>> started;
-  Entries ended;
+  struct Next {
+    LinkOrder order;
+    Entry* runs = nullptr;  // the link that has this order already
+    std::shared_ptr<PolicyPlugin> plugin;
+  };
+  std::vector<Next> next;
+  Entries ended;  // destroyed after the lock is released, because that waits
   const MutexLock lock(mutex_);
   if (stopped_) return {};
-  const auto runs = [this](const LinkOrder& order) WEIR_REQUIRES(mutex_) {
-    return std::ranges::find_if(
-        entries_, [&order](const Entry& entry) { return !entry.lease && entry.link && entry.link->order() == order; });
-  };
-  const auto shares = [](const LinkOrder& a, const LinkOrder& b) { return a.group == b.group && a.plugin == b.plugin; };
   for (LinkOrder& order : orders) {
-    std::shared_ptr<PolicyPlugin> plugin;
-    if (const auto running = runs(order); running == entries_.end()) {
-      const auto same =
-          std::ranges::find_if(started, [&](const auto& one) { return one.second && shares(one.first, order); });
-      if (same != started.end()) {
-        plugin = same->second;
-      } else {
-        Result<std::shared_ptr<PolicyPlugin>> begun = StartPlugin(order);
-        if (!begun.ok()) return begun.status();
-        plugin = std::move(begun).value();
-      }
+    const auto running = std::ranges::find_if(
+        entries_, [&order](const Entry& entry) { return !entry.lease && entry.link->order() == order; });
+    next.push_back({std::move(order), running != entries_.end() ? &*running : nullptr, nullptr});
+    if (next.back().runs != nullptr) next.back().plugin = running->plugin;
+  }
+  // Plugins are started before anything changes, because one of them may fail.
+  for (Next& one : next) {
+    if (one.runs != nullptr || one.order.plugin.empty()) continue;
+    const auto same = std::ranges::find_if(next, [&one](const Next& other) {
+      return other.plugin && other.order.group == one.order.group && other.order.plugin == one.order.plugin;
+    });
+    Result<std::shared_ptr<PolicyPlugin>> plugin = same != next.end() ? same->plugin : StartPlugin(one.order);
+    if (!plugin.ok()) return plugin.status();
+    one.plugin = std::move(plugin).value();
+  }
+  Entries entries;
+  for (Next& one : next) {
+    if (one.runs != nullptr) {
+      entries.push_back(std::move(*one.runs));
+    } else {
+      entries.push_back(Begin(std::move(one.order), std::move(one.plugin)));
     }
-    started.emplace_back(std::move(order), std::move(plugin));
   }
-  Entries next;
-  for (auto& [order, plugin] : started) {
-    if (const auto running = runs(order); running != entries_.end()) {
-      next.push_back(std::move(*running));
-      continue;
-    }
-    Entry& entry = next.emplace_back(Entry{.id = ++last_id_, .plugin = std::move(plugin), .link = {}, .lease = {}});
-    entry.link = Begin(entry, std::move(order));
-  }
-  for (Entry& entry : entries_) {
-    if (!entry.link) continue;
-    (entry.lease ? next : ended).push_back(std::move(entry));
-  }
-  entries_ = std::move(next);
-  return {};  // `ended` is destroyed after the lock
+  for (Entry& entry : entries_)
+    if (entry.link != nullptr) (entry.lease ? entries : ended).push_back(std::move(entry));
+  for (const Entry& entry : ended) AddTotals(entry, &ended_);
+  entries_ = std::move(entries);
+  return {};
 }
 
 Result<uint64_t> Router::Open(LinkOrder order) {
   if (Status checked = Check(order); !checked.ok()) return checked;
-  Result<std::shared_ptr<PolicyPlugin>> plugin = StartPlugin(order);
-  if (!plugin.ok()) return plugin.status();
   const MutexLock lock(mutex_);
   if (stopped_) return Status::Error("shutting down");
-  if (entries_.size() >= kMostLinks)
-    return Status::Error("there are " + std::to_string(entries_.size()) + " links, and no more may be opened");
-  Entry entry{.id = ++last_id_, .plugin = std::move(plugin).value(), .link = {}, .lease = clock_.Now() + kLease};
-  entry.link = Begin(entry, std::move(order));
-  entries_.push_back(std::move(entry));
+  const auto opened = std::ranges::count_if(entries_, [](const Entry& entry) { return entry.lease.has_value(); });
+  if (static_cast<size_t>(opened) >= kMostOpened)
+    return Status::Error("there are " + std::to_string(opened) + " links of this kind, and no more may be opened");
+  entries_.push_back(Begin(std::move(order), nullptr));
+  entries_.back().lease = clock_.Now() + kLease;
   return last_id_;
 }
 
@@ -194,6 +192,7 @@ bool Router::Close(uint64_t id) {
   const MutexLock lock(mutex_);
   const auto found = std::ranges::find_if(entries_, [id](const Entry& entry) { return entry.id == id && entry.lease; });
   if (found == entries_.end()) return false;
+  AddTotals(*found, &ended_);
   ended.push_back(std::move(*found));
   entries_.erase(found);
   return true;  // `ended` is destroyed after the lock
@@ -204,6 +203,23 @@ std::vector<LinkState> Router::List() const {
   std::vector<LinkState> states;
   for (const Entry& entry : entries_) states.push_back(StateOf(entry));
   return states;
+}
+
+Router::AllTotals Router::Totals() const {
+  const MutexLock lock(mutex_);
+  AllTotals all = ended_;
+  for (const Entry& entry : entries_) AddTotals(entry, &all);
+  return all;
+}
+
+void Router::AddTotals(const Entry& entry, AllTotals* all) {
+  const LinkState state = entry.link->State();
+  LinkTotals& totals = (*all)[{state.order.url, state.order.group}];
+  totals.connections += state.connections;
+  totals.received += state.counts.received;
+  totals.saved += state.came.saved[LineOutcome::kImported];
+  totals.accepted += state.counts.accepted;
+  totals.refused += state.counts.refused.sum();
 }
 
 LinkState Router::StateOf(const Entry& entry) {
@@ -220,6 +236,7 @@ void Router::RunReaper() {
     const auto over = std::stable_partition(entries_.begin(), entries_.end(),
                                             [now](const Entry& entry) { return !entry.lease || now < *entry.lease; });
     Entries ended(std::make_move_iterator(over), std::make_move_iterator(entries_.end()));
+    for (const Entry& entry : ended) AddTotals(entry, &ended_);
     entries_.erase(over, entries_.end());
     lock.unlock();
     ended.clear();
@@ -235,7 +252,8 @@ void Router::Stop() {
     changed_.notify_all();
     ended = std::exchange(entries_, {});
   }
-  for (const Entry& entry : ended) entry.link->StopSoon();
+  for (const Entry& entry : ended)  // so that no save waits for an answer
+    if (entry.plugin) entry.plugin->StopSoon();
   ended.clear();
   if (reaper_.joinable()) reaper_.join();
 }

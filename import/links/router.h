@@ -11,9 +11,12 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "config/mutex.h"
@@ -23,10 +26,20 @@
 
 namespace weir {
 
+// The figures of all links with a relay, of one group.
+struct LinkTotals {
+  uint64_t connections = 0;
+  uint64_t received = 0;
+  uint64_t saved = 0;
+  uint64_t accepted = 0;
+  uint64_t refused = 0;
+};
+
 class Router {
  public:
-  static constexpr size_t kMostLinks = 64;
-  static constexpr uint64_t kMostComparisons = 2;  // at once
+  static constexpr size_t kMostLinks = 64;         // in weir.yaml
+  static constexpr size_t kMostOpened = 16;        // by administrators, at a time
+  static constexpr uint64_t kMostComparisons = 4;  // at once
   static constexpr Duration kLease = std::chrono::seconds(30);
   // Subscribers get events that come over a link if they are not older than this. A comparison may bring the events of
   // years.
@@ -48,6 +61,9 @@ class Router {
 
   // Returns the states of all links. Those of weir.yaml come first, in its order.
   std::vector<LinkState> List() const;
+  // Returns the figures by URL and group, also of links that have ended.
+  using AllTotals = std::map<std::pair<std::string, std::string>, LinkTotals>;
+  AllTotals Totals() const;
   // Ends all links, and begins no more.
   void Stop();
 
@@ -62,8 +78,9 @@ class Router {
   using Entries = std::vector<Entry>;
 
   Result<std::shared_ptr<PolicyPlugin>> StartPlugin(const LinkOrder& order) const;
-  std::unique_ptr<Link> Begin(const Entry& entry, LinkOrder order);
+  Entry Begin(LinkOrder order, std::shared_ptr<PolicyPlugin> plugin) WEIR_REQUIRES(mutex_);
   static LinkState StateOf(const Entry& entry);
+  static void AddTotals(const Entry& entry, AllTotals* all);
   void RunReaper();
 
   const RelayServices services_;
@@ -73,7 +90,9 @@ class Router {
   mutable Mutex mutex_;
   Condition changed_;
   Entries entries_ WEIR_GUARDED_BY(mutex_);  // the links of weir.yaml come first
-  uint64_t last_id_ WEIR_GUARDED_BY(mutex_) = 0;
+  // Begins with the time, because a link of an earlier process must not be taken for a new one.
+  uint64_t last_id_ WEIR_GUARDED_BY(mutex_);
+  AllTotals ended_ WEIR_GUARDED_BY(mutex_);  // sums over the links that have ended
   bool stopped_ WEIR_GUARDED_BY(mutex_) = false;
   std::thread reaper_;  // ends the links that are not renewed
 };

@@ -42,9 +42,9 @@ Result<std::vector<Filter>> ReadFilters(const std::string& text) {
 Result<LinkOrder> OrderOf(const ManagementCall& call) {
   LinkOrder order{.url = call.values[0], .ca_file = call.values[4]};
   const std::string& direction = call.values[1];
-  order.direction = SyncDirectionNamed(direction);
-  if (!direction.empty() && NameOf(order.direction) != direction)
-    return Status::Error("\"" + Printable(direction) + "\" is no direction; expected both, down or up");
+  const std::optional<SyncDirection> named = SyncDirectionNamed(direction.empty() ? "both" : direction);
+  if (!named) return Status::Error("\"" + Printable(direction) + "\" is no direction; expected both, down or up");
+  order.direction = *named;
   if (!call.values[2].empty()) {
     Result<std::vector<Filter>> filters = ReadFilters(call.values[2]);
     if (!filters.ok()) return filters.status();
@@ -72,9 +72,10 @@ void AddMethods(ManagementMethods& methods, Router& router) {
                  const Result<uint64_t> id = router.Open(std::move(order).value());
                  if (!id.ok()) return id.status();
                  return ManagementResult{.json = std::to_string(id.value())};
-               }});
+               },
+               .takes_document = true});
   const auto no_link = [](const std::string& id) {
-    return Status::Error("no link " + id + " was opened, or it was not renewed in time; listlinks lists all");
+    return Status::Error(std::string(kNoLink) + id + " was opened, or it was not renewed in time; listlinks lists all");
   };
   const auto id_of = [](const ManagementCall& call) {
     return ParseUnsigned(call.values[0], {.min = 0, .max = 1e18}).value();
@@ -139,43 +140,31 @@ void RouterPlugin::HangUp() {
   if (open_ && followed_) followed_->ReadSoon();
 }
 
-// Several links may have the same relay and group, such as those of two `weir stream`.
 void RouterPlugin::AppendMetrics(MetricFamilies& families) const {
   if (!open_) return;
-  struct Sums {
-    bool is_live = true;
-    uint64_t connections = 0, received = 0, saved = 0, accepted = 0, refused = 0;
-  };
-  std::map<std::pair<std::string, std::string>, Sums> links;
+  std::map<std::pair<std::string, std::string>, bool> is_live;  // all links with a relay, of one group
   for (const LinkState& link : router_->List()) {
-    Sums& sums = links[{link.order.url, link.order.group}];
-    sums.is_live = sums.is_live && link.phase == LinkPhase::kLive;
-    sums.connections += link.connections;
-    sums.received += link.counts.received;
-    sums.saved += link.came.saved[LineOutcome::kImported];
-    sums.accepted += link.counts.accepted;
-    sums.refused += link.counts.refused.sum();
+    const bool live = link.phase == LinkPhase::kLive && link.trouble.empty();
+    const auto [known, is_new] = is_live.try_emplace({link.order.url, link.order.group}, live);
+    known->second = known->second && live;
   }
-  const auto add = [&](std::string_view what, auto value_of) {
-    for (const auto& [link, sums] : links) {
-      if (what.empty()) {
-        families.Add(value_of(sums), {{"relay", link.first}, {"group", link.second}});
-      } else {
-        families.Add(value_of(sums), {{"relay", link.first}, {"group", link.second}, {"what", what}});
-      }
-    }
-  };
   families.Gauge("weir_link_live",
                  "1 while all links with the relay are live, 0 while one connects, compares or waits");
-  add("", [](const Sums& sums) { return sums.is_live ? 1.0 : 0.0; });
+  for (const auto& [link, live] : is_live)
+    families.Add(live ? 1.0 : 0.0, {{"relay", link.first}, {"group", link.second}});
+  const Router::AllTotals all = router_->Totals();
   families.Counter("weir_link_connections_total", "Connections that links have made, by the other relay");
-  add("", [](const Sums& sums) { return sums.connections; });
+  for (const auto& [link, totals] : all)
+    families.Add(totals.connections, {{"relay", link.first}, {"group", link.second}});
   families.Counter("weir_link_events_total",
                    "Events of links: received from the other relay and saved here; accepted and refused by it");
-  add("received", [](const Sums& sums) { return sums.received; });
-  add("saved", [](const Sums& sums) { return sums.saved; });
-  add("accepted", [](const Sums& sums) { return sums.accepted; });
-  add("refused", [](const Sums& sums) { return sums.refused; });
+  for (const auto& [link, totals] : all) {
+    for (const auto& [what, count] : {std::pair{"received", totals.received},
+                                      {"saved", totals.saved},
+                                      {"accepted", totals.accepted},
+                                      {"refused", totals.refused}})
+      families.Add(count, {{"relay", link.first}, {"group", link.second}, {"what", what}});
+  }
   if (followed_) reads_.AppendTo(families, "weir_router");
 }
 

@@ -60,7 +60,7 @@ void ReadFilters(const YamlValue& list, std::vector<Filter>* filters) {
   filters->clear();
   list.List([&](const YamlValue& item) {
     if (!item.is_map()) return item.Map([](YamlMap&) {});  // reports what was found
-    Result<Filter> filter = ParseFilter(JsonOf(item));
+    Result<Filter> filter = ParseFilter(JsonOf(item), {.max_values = SIZE_MAX});
     if (filter.ok()) {
       filters->push_back(std::move(filter).value());
     } else {

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -56,12 +57,14 @@ void AddTo(CommandLine& line, StreamFlags& flags) {
   AddTo(line, flags.attach);
   line.SetFooter(
       "The relay that runs on the data directory opens the link, and keeps it until Ctrl-C. After each connection the\n"
-      "two relays first compare their events, as `weir sync` does, so that none is missing; then new events go over\n"
-      "as they come. If the connection breaks, the relay connects again. What comes is verified and saved as bulk\n"
-      "work; subscribers of this relay get what is not older than a day. Ephemeral events do not go over, nor do "
-      "private\n"
-      "ones (direct messages, gift wraps), unless --filter names their kinds. For links that last, name the relays in\n"
-      "weir.yaml, under router:.\n"
+      "two relays compare their events, as `weir sync` does, so that none is missing; new events go over as they "
+      "come.\n"
+      "If the connection breaks, the relay connects again. Events that come are verified and saved as bulk work, and\n"
+      "subscribers of this relay get those that are not older than a day. Ephemeral events do not go over; private "
+      "ones\n"
+      "(direct messages, gift wraps) are sent only if --filter names their kinds. For links that last, name the "
+      "relays\n"
+      "in weir.yaml, under router:.\n"
       "\n"
       "Examples:\n"
       "  weir stream wss://relay.example --dir down\n"
@@ -87,42 +90,60 @@ std::string SummaryText(const LinkFigures& figures) {
                      figures.received, figures.imported, figures.rejected, figures.accepted, figures.refused);
 }
 
-// Opens the link, and returns its id.
-Result<std::string> Open(const RunningRelay& relay, const StreamFlags& flags) {
-  std::string filters = "[{}]";
-  if (!flags.filters.empty()) filters = "[" + Join(flags.filters, ",") + "]";
-  const Result<ManagementAnswer> answer =
-      relay.Call("openlink", {QuotedJson(flags.order.url), QuotedJson(flags.direction), filters,
-                              QuotedJson(flags.catch_up), QuotedJson(flags.order.ca_file)});
-  return answer.ok() ? Result<std::string>(answer.value().result) : answer.status();
-}
+// The link in the relay that runs, which is another process after a restart.
+class OpenedLink {
+ public:
+  OpenedLink(const RelayConfiguration& configuration, const StreamFlags& flags, RunningRelay relay)
+      : configuration_(configuration), flags_(flags), relay_(std::move(relay)) {}
 
-// Keeps the link open until Ctrl-C, also over a restart of the relay. Returns the last state as JSON; empty if none was
-// seen.
-std::string Keep(const RunningRelay& relay, std::string id, const StreamFlags& flags, Interrupt& interrupt) {
+  Status Open() {
+    const std::string filters = flags_.filters.empty() ? "[{}]" : "[" + Join(flags_.filters, ",") + "]";
+    const Result<ManagementAnswer> answer =
+        relay_.Call("openlink", {QuotedJson(flags_.order.url), QuotedJson(flags_.direction), filters,
+                                 QuotedJson(flags_.catch_up), QuotedJson(flags_.order.ca_file)});
+    if (answer.ok()) id_ = answer.value().result;
+    return answer.status();
+  }
+  // Renews the link, and returns its state as JSON. If the relay does not know it any more, opens it again, and returns
+  // an error.
+  Result<std::string> Renew() {
+    const Result<ManagementAnswer> answer = relay_.Call("renewlink", {id_});
+    if (answer.ok()) return answer.value().result;
+    if (answer.status().message().starts_with(kNoLink)) {
+      if (Status opened = Open(); !opened.ok()) return opened;
+    } else if (Result<RunningRelay> found = RunningRelay::Find(configuration_, flags_.attach); found.ok()) {
+      relay_ = std::move(found).value();  // with the token of the new process
+    }
+    return answer.status();
+  }
+  void Close() { (void)relay_.Call("closelink", {id_}).ok(); }
+
+ private:
+  const RelayConfiguration& configuration_;
+  const StreamFlags& flags_;
+  RunningRelay relay_;
+  std::string id_;
+};
+
+// Keeps the link open until Ctrl-C. Returns its last state as JSON; empty if none was seen.
+std::string Keep(OpenedLink& link, bool quiet, Interrupt& interrupt) {
   std::string state;
   for (bool is_over = false; !is_over;) {
     is_over = interrupt.CameWithin(kRenewEvery);
-    const Result<ManagementAnswer> answer = relay.Call("renewlink", {id});
-    if (answer.ok()) {
-      state = answer.value().result;
-      const Result<LinkFigures> figures = ReadFigures(state);
-      if (!flags.quiet && figures.ok()) ShowProgress(ProgressText(figures.value()));
-      continue;
-    }
-    if (is_over) break;
-    if (!flags.quiet) ShowProgress("waits for the relay: " + answer.status().message());
-    if (Result<std::string> again = Open(relay, flags); again.ok()) id = std::move(again).value();
+    Result<std::string> seen = link.Renew();
+    if (seen.ok()) state = std::move(seen).value();
+    const Result<LinkFigures> figures = ReadFigures(state);
+    if (quiet || is_over || (seen.ok() && !figures.ok())) continue;
+    ShowProgress(seen.ok() ? ProgressText(figures.value()) : "waits for the relay: " + seen.status().message());
   }
-  (void)relay.Call("closelink", {id}).ok();
+  link.Close();
   ShowProgress("");
   return state;
 }
 
-int Stream(const CommandLine& line, const StreamFlags& flags, const RunningRelay& relay, Interrupt& interrupt) {
-  const Result<std::string> id = Open(relay, flags);
-  if (!id.ok()) return line.Fail(id.status(), kNoStream);
-  const std::string state = Keep(relay, id.value(), flags, interrupt);
+int Stream(const CommandLine& line, const StreamFlags& flags, OpenedLink& link, Interrupt& interrupt) {
+  if (const Status opened = link.Open(); !opened.ok()) return line.Fail(opened, kNoStream);
+  const std::string state = Keep(link, flags.quiet, interrupt);
   const Result<LinkFigures> figures = ReadFigures(state);
   if (!figures.ok()) return 0;
   const std::string text = flags.summary == "json" ? state + "\n" : SummaryText(figures.value());
@@ -141,13 +162,17 @@ int StreamCommand(int argc, char** argv) {
   Result<std::vector<Filter>> filters = ParseFilters(flags.filters);
   if (!filters.ok()) return line.Fail(filters.status());
   if (!filters.value().empty()) flags.order.filters = std::move(filters).value();
+  flags.order.direction = SyncDirectionNamed(flags.direction).value();
+  // The relay may have another working directory.
+  if (!flags.order.ca_file.empty()) flags.order.ca_file = std::filesystem::absolute(flags.order.ca_file);
   if (const Status checked = Check(flags.order); !checked.ok()) return line.Fail(checked);
   RelayConfiguration configuration;
   if (const Status loaded = LoadSettings(line, &flags.attach, &configuration); !loaded.ok()) return line.Fail(loaded);
   Interrupt interrupt(configuration.log_format);  // before any other thread
-  const Result<RunningRelay> relay = RunningRelay::Find(configuration, flags.attach);
+  Result<RunningRelay> relay = RunningRelay::Find(configuration, flags.attach);
   if (!relay.ok()) return line.Fail(relay.status(), kNoStream);
-  return Stream(line, flags, relay.value(), interrupt);
+  OpenedLink link(configuration, flags, std::move(relay).value());
+  return Stream(line, flags, link, interrupt);
 }
 
 }  // namespace weir

@@ -15,7 +15,7 @@ namespace weir {
 class ReasonCounts {
  public:
   static constexpr size_t kMost = 100;
-  static constexpr size_t kMostCharacters = 200;  // of a reason
+  static constexpr size_t kMostCharacters = 200;  // in a reason
 
   void Add(std::string_view reason, uint64_t count = 1) {
     const std::string cut(FirstCharacters(reason, kMostCharacters));

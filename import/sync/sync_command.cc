@@ -131,7 +131,7 @@ int Sync(const CommandLine& line, const SyncFlags& flags, std::vector<Filter> fi
     shown = now;
     ShowProgress(ProgressText(counts));
   };
-  const SyncDirection direction = SyncDirectionNamed(flags.direction);
+  const SyncDirection direction = SyncDirectionNamed(flags.direction).value();
   SyncRun run({.configuration = configuration,
                .url = flags.url,
                .ca_file = flags.ca_file,

@@ -14,9 +14,10 @@ std::string_view NameOf(SyncDirection direction) {
   return "both";
 }
 
-SyncDirection SyncDirectionNamed(std::string_view name) {
-  if (name == "up") return SyncDirection::kUp;
-  return name == "down" ? SyncDirection::kDown : SyncDirection::kBoth;
+std::optional<SyncDirection> SyncDirectionNamed(std::string_view name) {
+  for (const SyncDirection direction : {SyncDirection::kBoth, SyncDirection::kUp, SyncDirection::kDown})
+    if (NameOf(direction) == name) return direction;
+  return std::nullopt;
 }
 
 void Add(const SyncCounts& more, SyncCounts* counts) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -11,8 +12,8 @@ namespace weir {
 
 enum class SyncDirection : uint8_t { kBoth, kUp, kDown };
 std::string_view NameOf(SyncDirection direction);  // "both"
-// Returns the direction with this name, which must be "both", "up" or "down".
-SyncDirection SyncDirectionNamed(std::string_view name);
+// Returns the direction with this name; nullopt if there is none.
+std::optional<SyncDirection> SyncDirectionNamed(std::string_view name);
 constexpr bool GoesUp(SyncDirection direction) { return direction != SyncDirection::kDown; }
 constexpr bool GoesDown(SyncDirection direction) { return direction != SyncDirection::kUp; }
 

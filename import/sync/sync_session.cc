@@ -45,7 +45,9 @@ SyncSession::SyncSession(SyncParts parts)
       say_([this](std::string_view message) { return parts_.relay.Say(message); }),
       to_compare_{parts_.filter},
       offer_(EventOffer::ReadFrom(parts_.store),
-             EventOffer::LimitsFor({&parts_.filter, 1}, parts_.relay.information().most_message_bytes)),
+             {.filters = {parts_.filter},
+              .most_event_bytes = EventOffer::MostEventBytes(parts_.relay.information().most_message_bytes),
+              .on_sent = parts_.on_sent}),
       parser_(parts_.limits) {}
 
 Status SyncSession::Run() {

@@ -46,6 +46,8 @@ struct SyncParts {
   EventFetch::Take take;    // gets the JSON of each event of the relay that the store lacks, not checked
   std::function<void(const SyncCounts& counts)> on_progress;  // called a few times a second
   BulkReads* reads = nullptr;                                 // reads the own events; null: without waiting
+  // Called with the id of each event before it is sent.
+  std::function<void(const EventId& id)> on_sent = [](const EventId&) {};
   // Gets the relay's messages that are not of the session.
   std::function<Status(const RelayMessage& message)> on_other = [](const RelayMessage&) { return Status(); };
 };

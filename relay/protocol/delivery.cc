@@ -115,7 +115,7 @@ Delivery::~Delivery() = default;
 
 void Delivery::Deliver(std::vector<Answer> answers, std::shared_ptr<LiveBatch> batch) {
   if (batch != nullptr && HasSubscribers()) CountAsOwn(*batch);
-  if (batch != nullptr && watcher_count_.load() > 0) TellWatchers(*batch);
+  if (batch != nullptr && HasWatchers()) TellWatchers(batch->events);
   std::vector<std::vector<Answer>> by_thread(threads_.size());
   for (Answer& answer : answers) {
     auto& own = by_thread[answer.sender->io_thread()];
@@ -143,9 +143,9 @@ void Delivery::CountAsOwn(LiveBatch& batch) const {
   }
 }
 
-void Delivery::TellWatchers(const LiveBatch& batch) {
+void Delivery::TellWatchers(std::span<const LiveEvent> events) {
   const MutexLock lock(watchers_mutex_);
-  for (LiveWatcher* watcher : watchers_) watcher->OnDelivered(batch.events);
+  for (LiveWatcher* watcher : watchers_) watcher->OnSaved(events);
 }
 
 void Delivery::Watch(LiveWatcher* watcher) {
@@ -161,7 +161,7 @@ void Delivery::Unwatch(LiveWatcher* watcher) {
 }
 
 bool Delivery::HasSubscribers() const {
-  if (watcher_count_.load() > 0) return true;
+  if (HasWatchers()) return true;
   for (const auto& thread : threads_)
     if (thread->subscriptions.load() > 0) return true;
   return false;

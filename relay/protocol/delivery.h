@@ -68,13 +68,13 @@ class LiveSubscriber {
   virtual void OnTooCostly() = 0;
 };
 
-// LiveWatcher: a part of this process that passes new events on to others. Delivery calls it on the thread that calls
-// Deliver, with every event that Deliver passes to the live subscribers. It must return within microseconds and must
-// not throw.
+// LiveWatcher: a part of this process that passes new events on to others. It sees every event that Deliver passes to
+// the live subscribers, and those that TellWatchers passes to watchers alone, on the thread of the call. It must return
+// within microseconds and must not throw.
 class LiveWatcher {
  public:
   virtual ~LiveWatcher() = default;
-  virtual void OnDelivered(std::span<const LiveEvent> events) = 0;
+  virtual void OnSaved(std::span<const LiveEvent> events) = 0;
 };
 
 struct Answer;
@@ -131,6 +131,9 @@ class Delivery {
   // called from any thread, but Unwatch not by the watcher.
   void Watch(LiveWatcher* watcher);
   void Unwatch(LiveWatcher* watcher);
+  bool HasWatchers() const { return watcher_count_.load() > 0; }
+  // Passes events to the watchers alone. May be called from any thread.
+  void TellWatchers(std::span<const LiveEvent> events);
   // Returns true if there is any subscription or watcher. May be called from any thread. If the caller has just saved
   // an event, the result takes into account every subscription whose query does not find this event.
   bool HasSubscribers() const;
@@ -157,7 +160,6 @@ class Delivery {
   struct Lane;
   struct IoThread;
   void CountAsOwn(LiveBatch& batch) const;
-  void TellWatchers(const LiveBatch& batch);
   void Receive(IoThread& thread, std::span<Answer> answers, const std::shared_ptr<const LiveBatch>& batch);
   void Enter(IoThread& thread, Lane& lane, const std::shared_ptr<const LiveBatch>& batch);
   void TakeTurn(IoThread& thread);

@@ -46,12 +46,25 @@ void EventPipeline::Stop() { commit_.Stop(); }
 
 Status EventPipeline::SaveNews(std::span<const Event> events, std::span<SaveResult> results, uint64_t news_since,
                                std::function<void()> delivered) {
-  Status status = SaveBulk(events, results, /*are_news=*/true);
-  std::vector<LiveEvent> news;
-  for (size_t i = 0; i < events.size(); ++i)
-    if (results[i].settled && results[i].outcome == SaveOutcome::kSaved && events[i].view().created_at() >= news_since)
-      news.push_back({events[i], results[i].serial, context_.clock.Now()});
-  if (!news.empty() && context_.delivery.HasSubscribers()) DeliverShared(std::move(news), std::move(delivered));
+  std::vector<bool> young, old;
+  for (const Event& event : events) young.push_back(event.view().created_at() >= news_since);
+  for (const bool one : young) old.push_back(!one);
+  const auto save = [this](bool are_news) {
+    return [this, are_news](std::span<const Event> some, std::span<SaveResult> saved) {
+      return SaveBulk(some, saved, are_news);
+    };
+  };
+  Status status = SaveChosen(old, events, results, save(false));
+  std::vector<SaveResult> news(events.size());
+  if (status.ok()) status = SaveChosen(young, events, news, save(true));
+  std::vector<LiveEvent> live;
+  for (size_t i = 0; i < events.size(); ++i) {
+    if (old[i]) continue;
+    results[i] = news[i];
+    if (news[i].settled && news[i].outcome == SaveOutcome::kSaved)
+      live.push_back({events[i], news[i].serial, context_.clock.Now()});
+  }
+  if (!live.empty() && context_.delivery.HasSubscribers()) DeliverShared(std::move(live), std::move(delivered));
   return status;
 }
 
@@ -79,8 +92,14 @@ Status EventPipeline::SaveUnbannedBulk(std::span<const Event> events, std::span<
 Status EventPipeline::SaveAllBulk(std::span<const Event> events, std::span<SaveResult> results, bool are_news) {
   Status status = commit_.SaveBulk(events, results, are_news);
   write_health_.Note(status);
-  for (size_t i = 0; i < events.size() && results[i].settled; ++i)
-    if (results[i].outcome == SaveOutcome::kSaved) context_.counters.CountSavedEvent(events[i].view().kind());
+  const bool are_watched = !are_news && context_.delivery.HasWatchers();
+  std::vector<LiveEvent> saved;
+  for (size_t i = 0; i < events.size() && results[i].settled; ++i) {
+    if (results[i].outcome != SaveOutcome::kSaved) continue;
+    context_.counters.CountSavedEvent(events[i].view().kind());
+    if (are_watched) saved.push_back({events[i], results[i].serial, context_.clock.Now()});
+  }
+  if (!saved.empty()) context_.delivery.TellWatchers(saved);
   return status;
 }
 

@@ -91,13 +91,14 @@ class EventPipeline {
 
   // Saves events of an import with GroupCommit::SaveBulk, and returns its status. Refuses those that administrators
   // have banned, and, if imports ask the write plugin, those that it does not accept (save_allowed.h). Counts the saved
-  // events in the metrics but does not deliver them to live subscribers, because these are old events.
+  // events in the metrics but does not deliver them to live subscribers, because these are old events; only watchers
+  // (LiveWatcher) see them.
   Status SaveBulk(std::span<const Event> events, std::span<SaveResult> results) {
     return SaveBulk(events, results, /*are_news=*/false);
   }
-  // Does the same with events of another relay, some of which may be new to subscribers. Delivers the saved ones whose
-  // created_at is `news_since` or later with DeliverShared, and passes `delivered` on to it. Does not call it if there
-  // are none.
+  // Does the same with events of another relay, some of which may be new to subscribers. Those whose created_at is
+  // `news_since` or later are saved as news (GroupCommit::SaveBulk), and the saved ones delivered with DeliverShared,
+  // which gets `delivered`. Does not call it if there are none.
   Status SaveNews(std::span<const Event> events, std::span<SaveResult> results, uint64_t news_since,
                   std::function<void()> delivered);
 

@@ -11,6 +11,8 @@
 namespace weir {
 namespace {
 
+const OwnEvents::Wants kAll = [](EventView) { return true; };
+
 class OwnEventsTest : public testing::Test {
  protected:
   void Deliver(const std::vector<Event>& events) {
@@ -34,31 +36,39 @@ class OwnEventsTest : public testing::Test {
 TEST_F(OwnEventsTest, ReturnsWhatWasDeliveredSinceInOrder) {
   Deliver({At(1)});
   EXPECT_FALSE(delivery_.HasSubscribers());
-  OwnEvents own(delivery_);
+  OwnEvents own(delivery_, kAll);
   EXPECT_TRUE(delivery_.HasSubscribers());
   Deliver({At(2), At(3)});
   Deliver({At(4)});
   EXPECT_EQ(Dates(own.Take()), (std::vector<uint64_t>{2, 3, 4}));
   EXPECT_TRUE(own.Take().empty());
-  EXPECT_FALSE(own.TakeLost());
+  EXPECT_EQ(own.TakeLeftOut(), 0U);
 }
 
-TEST_F(OwnEventsTest, LosesEventsBeyondItsBoundAndSaysSoOnce) {
-  OwnEvents own(delivery_);
+TEST_F(OwnEventsTest, LeavesOutEventsBeyondItsBoundAndCountsThem) {
+  OwnEvents own(delivery_, kAll);
   const std::vector<Event> batch(1000, At(1));
-  for (size_t n = 0; n <= OwnEvents::kMostEvents; n += batch.size()) Deliver(batch);
+  size_t delivered = 0;
+  for (; delivered <= OwnEvents::kMostEvents; delivered += batch.size()) Deliver(batch);
   const std::vector<Event> taken = own.Take();
   EXPECT_LE(taken.size(), OwnEvents::kMostEvents);
   EXPECT_GT(taken.size(), batch.size());
   EXPECT_LE(taken.size() * batch[0].record()->size(), OwnEvents::kMostBytes);
-  EXPECT_TRUE(own.TakeLost());
-  EXPECT_FALSE(own.TakeLost());
+  EXPECT_EQ(own.TakeLeftOut() + taken.size(), delivered);
+  EXPECT_EQ(own.TakeLeftOut(), 0U);
   Deliver({At(7)});
   EXPECT_EQ(Dates(own.Take()), (std::vector<uint64_t>{7})) << "it goes on";
 }
 
+TEST_F(OwnEventsTest, HoldsOnlyWhatTheLinkWants) {
+  OwnEvents own(delivery_, [](EventView event) { return event.created_at() > 1; });
+  Deliver({At(1), At(2)});
+  delivery_.TellWatchers(std::vector<LiveEvent>{{At(3), {}, {}}});
+  EXPECT_EQ(Dates(own.Take()), (std::vector<uint64_t>{2, 3}));
+}
+
 TEST_F(OwnEventsTest, EndsWithTheObject) {
-  { const OwnEvents own(delivery_); }
+  { const OwnEvents own(delivery_, kAll); }
   EXPECT_FALSE(delivery_.HasSubscribers());
   Deliver({At(1)});
 }

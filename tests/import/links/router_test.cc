@@ -34,8 +34,11 @@ TEST_F(RouterTest, PassesOnWhatIsNewBothWays) {
   there_.Publish(last);
   EXPECT_EQ(EventOf(reader_here.Read().value_or("")), up);
   EXPECT_EQ(EventOf(reader_here.Read().value_or("")), last);
-  EXPECT_TRUE(Reaches("received", 2)) << "an event that was sent does not come back";
-  EXPECT_EQ(Metric("accepted"), 1U) << "one that came is not sent back";
+  here_.Publish(News(4));
+  EXPECT_TRUE(Reaches("accepted", 2)) << "an event that came is not sent back";
+  there_.Publish(News(5));
+  EXPECT_TRUE(Eventually([&] { return here_.Stored().size() == 5; }));
+  EXPECT_TRUE(Reaches("received", 3)) << "an event that was sent does not come back";
   EXPECT_EQ(here_.Stored(), there_.Stored());
 }
 
@@ -93,8 +96,10 @@ TEST_F(RouterTest, KeepsToItsFiltersDirectionAndCatchUp) {
   there_.Publish(News(6, 20001));  // ephemeral
   there_.Publish(News(7));
   EXPECT_TRUE(Eventually([&] { return here_.Stored().size() == 3; })) << "two came, and one is the own";
-  EXPECT_EQ(there_.Stored().size(), 5U);
-  EXPECT_TRUE(Reaches("received", 2));
+  there_.Publish(News(8));
+  EXPECT_TRUE(Eventually([&] { return here_.Stored().size() == 4; }));
+  EXPECT_EQ(there_.Stored().size(), 6U) << "nothing went up";
+  EXPECT_TRUE(Reaches("received", 3));
 }
 
 TEST_F(RouterTest, SendsPrivateEventsOnlyIfTheirKindIsNamed) {
@@ -102,15 +107,17 @@ TEST_F(RouterTest, SendsPrivateEventsOnlyIfTheirKindIsNamed) {
   OpenHere(LinkToThere("    dir: up\n"));
   ASSERT_TRUE(IsLive());
   const std::string tag = R"([["p",")" + std::string(64, 'a') + R"("]])";
-  here_.Publish(News(1, 4, tag));
-  here_.Publish(News(2));
+  EXPECT_EQ(here_.Publish(News(1, 4, tag)), "true,\"\"]");
+  EXPECT_EQ(here_.Publish(News(2)), "true,\"\"]");
   EXPECT_TRUE(Eventually([&] { return there_.Stored().size() == 1; }));
   EXPECT_TRUE(Reaches("accepted", 1));
-  WriteFile(LinkToThere("    dir: up\n    filters: [{kinds: [4]}]\n    catch_up: none\n"));
+  WriteFile(LinkToThere("    dir: up\n    filters: [{kinds: [4]}, {}]\n    catch_up: none\n"));
   router_->HangUp();
-  ASSERT_TRUE(Eventually([&] { return Metric("accepted") == 0 && Shown(3) == "live"; }));
-  EXPECT_EQ(here_.Publish(News(3, 4, tag)), "true,\"\"]");
-  EXPECT_TRUE(Reaches("accepted", 1));
+  ASSERT_TRUE(Eventually([&] { return Shown(8) == "0" && Shown(3) == "live"; }));
+  EXPECT_EQ(here_.Publish(News(3, 1059, tag)), "true,\"\"]");
+  EXPECT_EQ(here_.Publish(News(4, 4, tag)), "true,\"\"]");
+  EXPECT_EQ(here_.Publish(News(5)), "true,\"\"]");
+  EXPECT_TRUE(Reaches("accepted", 3)) << "the kind of the gift wrap is not named";
 }
 
 TEST_F(RouterTest, AsksThePluginOfTheGroup) {
@@ -161,6 +168,48 @@ TEST_F(RouterTest, DoesNotStartWithAWrongFile) {
   EXPECT_NE(opened.status().message().find("/nowhere/judge"), std::string::npos) << opened.status().message();
 }
 
+TEST_F(RouterTest, PassesOnImportsAndWhatOtherLinksBring) {
+  OpenThere();
+  Side third(directory_ / "third");
+  third.Open({});
+  OpenHere(LinkToThere() + "  others:\n    relays: [\"ws://127.0.0.1:" + std::to_string(third.port) + "\"]\n");
+  ASSERT_TRUE(Eventually([&] {
+    const LiveTable table = LiveTableOf(*router_, "links");
+    return table.rows.size() == 2 && table.rows[0][3] == "live" && table.rows[1][3] == "live";
+  }));
+  there_.Publish(NoteLine(1));  // is years old
+  there_.Publish(News(2));
+  EXPECT_TRUE(Eventually([&] { return third.Stored().size() == 2; }));
+  EXPECT_EQ(third.Stored(), there_.Stored());
+}
+
+TEST_F(RouterTest, BearsARelayThatSaysWhatNobodyAskedFor) {
+  const WebSocketPeer peer([](const std::string& message) -> WebSocketPeer::Reply {
+    WebSocketPeer::Reply reply;
+    if (message.starts_with("[\"EVENT\"")) {
+      reply.messages = {R"(["EVENT","live",{}])",  "[\"EVENT\",\"live\"," + News(7) + "]",
+                        R"(["CLOSED","live",""])", R"(["OK","00",true,""])",
+                        R"(["EOSE","live"])",      R"([])"};
+    }
+    return reply;
+  });
+  OpenHere("router:\n  peers:\n    relays: [\"" + peer.url() + "\"]\n    dir: up\n    catch_up: none\n");
+  ASSERT_TRUE(IsLive());
+  here_.Publish(News(1));
+  EXPECT_TRUE(Eventually([&] { return peer.connections() >= 2; })) << "the last message ends the connection";
+  EXPECT_EQ(here_.Stored().size(), 1U);
+}
+
+TEST_F(RouterTest, EndsWhileAPluginDoesNotAnswer) {
+  here_.configuration.plugins.timeout = std::chrono::minutes(10);
+  OpenThere();
+  OpenHere(LinkToThere("    plugin: exec sleep 1000\n"));
+  ASSERT_TRUE(IsLive());
+  there_.Publish(News(1));
+  EXPECT_TRUE(Reaches("received", 1));
+  CloseHere();
+}
+
 TEST_F(RouterTest, SaysWhyALinkIsNotLive) {
   const WebSocketPeer closing([](const std::string& message) -> WebSocketPeer::Reply {
     if (message.starts_with("[\"REQ\"")) return {.messages = {R"(["CLOSED","live","restricted: not for you"])"}};
@@ -188,6 +237,8 @@ class LeaseTest : public TwoRelaysTest {
     std::unique_ptr<Router> router;
   };
 
+  ~LeaseTest() override { here_.Close(); }
+
   OwnRouter own_;
 };
 
@@ -204,17 +255,15 @@ TEST_F(LeaseTest, EndsALinkThatIsNotRenewed) {
   EXPECT_TRUE(router.Renew(kept));
   EXPECT_TRUE(router.Close(kept));
   EXPECT_FALSE(router.Close(kept));
-  here_.Close();
 }
 
 TEST_F(LeaseTest, BoundsTheLinks) {
   here_.Open({&own_});
   Router& router = *own_.router;
-  for (size_t n = 0; n < Router::kMostLinks; ++n) ASSERT_TRUE(router.Open({.url = "ws://127.0.0.1:1"}).ok());
+  for (size_t n = 0; n < Router::kMostOpened; ++n) ASSERT_TRUE(router.Open({.url = "ws://127.0.0.1:1"}).ok());
   EXPECT_NE(router.Open({.url = "ws://127.0.0.1:1"}).status().message().find("no more may be opened"),
             std::string::npos);
   EXPECT_FALSE(router.Open({.url = "http://127.0.0.1:1"}).ok());
-  here_.Close();
 }
 
 }  // namespace

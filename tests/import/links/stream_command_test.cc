@@ -45,6 +45,25 @@ TEST_F(StreamCommandTest, GoesOnAfterARestartOfTheRelay) {
   EXPECT_EQ(stream.Wait().code, 0);
 }
 
+// Each knows its own link by its id, though the relay that has opened it is gone.
+TEST_F(StreamCommandTest, TwoGoOnAfterARestartOfTheRelay) {
+  OpenThere();
+  OpenHere("");
+  StreamChild one(Here({ThereUrl(), "--dir", "down"}));
+  StreamChild two(Here({ThereUrl(), "--dir", "up"}));
+  const auto both = [this] { return LiveTableOf(*router_, "links").rows.size() == 2; };
+  ASSERT_TRUE(Eventually(both));
+  CloseHere();
+  OpenHere("");
+  EXPECT_TRUE(Eventually(both)) << one.err() << two.err();
+  one.Signal(SIGINT);
+  EXPECT_EQ(one.Wait().code, 0);
+  EXPECT_TRUE(Eventually([&] { return LiveTableOf(*router_, "links").rows.size() == 1; }));
+  EXPECT_EQ(Shown(2), "up");
+  two.Signal(SIGINT);
+  EXPECT_EQ(two.Wait().code, 0);
+}
+
 TEST_F(StreamCommandTest, SaysWhatIsWrong) {
   OpenHere("");
   const struct {
