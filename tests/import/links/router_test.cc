@@ -12,8 +12,6 @@ namespace {
 
 using RouterTest = TwoRelaysTest;
 
-std::string EventOf(const std::string& message) { return message.substr(13, message.size() - 14); }
-
 TEST_F(RouterTest, PassesOnWhatIsNewBothWays) {
   OpenThere();
   OpenHere(LinkToThere());

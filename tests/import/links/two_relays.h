@@ -106,6 +106,10 @@ class TwoRelaysTest : public testing::Test {
   bool Reaches(const std::string& what, uint64_t count) const {
     return Eventually([&] { return Metric(what) == count; });
   }
+  // Returns the event of a message to the subscription "s"; empty if it is shorter.
+  static std::string EventOf(const std::string& message) {
+    return message.size() < 14 ? "" : message.substr(13, message.size() - 14);
+  }
   // Returns a note of this second.
   static std::string News(uint64_t number, uint16_t kind = 1, const std::string& tags = "[]") {
     return NoteLine(number, kind, tags, WallClock::System().NowSeconds());
