@@ -118,14 +118,20 @@ class Trial {
     if (IsSilent(subscription, ended)) Add(Violation::kSilent, "no EOSE and no CLOSED " + Shown(subscription));
     std::unordered_set<uint32_t> stored;
     for (size_t n = 0; n < subscription.stored; ++n) stored.insert(subscription.received[n].event);
+    std::unordered_set<int> between;
     for (const uint32_t event : Candidates(subscription.selection)) {
       if (!subscription.selection.Matches(history_.events[event]) || fates_[event].accepted == kNever) continue;
       const bool in_answer = MustBeStored(subscription, event);
       if (!in_answer && !MustComeLive(subscription, event, ended)) continue;
       ++verdict_.required;
-      if (in_answer ? !HasVersion(event, stored) : times.count(event) == 0)
+      const bool is_missing = in_answer ? !HasVersion(event, stored) : times.count(event) == 0;
+      if (is_missing && in_answer && IsBeingReplaced(event, subscription)) {
+        between.insert(history_.events[event].address);
+      } else if (is_missing) {
         Say(Violation::kLost, event, (in_answer ? "is not in the answer " : "did not come ") + Shown(subscription));
+      }
     }
+    verdict_.between_versions += between.size();
   }
 
   bool IsSilent(const Subscription& subscription, Time ended) const {
@@ -163,24 +169,27 @@ class Trial {
     return Deadline(subscription.relay, std::max(fate.accepted, subscription.sent)) <= ended;
   }
 
-  bool IsReplaced(uint32_t event, Time until) {
+  // Returns true if a newer version of the event meets the condition.
+  template <typename Condition>
+  bool HasNewer(uint32_t event, const Condition& condition) {
     const Published& old = history_.events[event];
     if (old.address == kAny) return false;
     const auto& versions = by_address_[old.address];
     return std::any_of(versions.begin(), versions.end(), [&](uint32_t version) {
-      return fates_[version].sent < until && !fates_[version].is_refused() && IsNewer(history_.events[version], old);
+      return !fates_[version].is_refused() && IsNewer(history_.events[version], old) && condition(version);
     });
   }
-
+  bool IsReplaced(uint32_t event, Time until) {
+    return HasNewer(event, [&](uint32_t version) { return fates_[version].sent < until; });
+  }
+  bool IsBeingReplaced(uint32_t event, const Subscription& subscription) {
+    return HasNewer(event, [&](uint32_t version) {
+      return fates_[version].sent < subscription.eose && fates_[version].accepted > subscription.sent;
+    });
+  }
   // Returns true if the event, or a newer version of it, is in the answer.
   bool HasVersion(uint32_t event, const std::unordered_set<uint32_t>& answer) {
-    if (answer.count(event) > 0) return true;
-    const Published& old = history_.events[event];
-    if (old.address == kAny) return false;
-    const auto& versions = by_address_[old.address];
-    return std::any_of(versions.begin(), versions.end(), [&](uint32_t version) {
-      return answer.count(version) > 0 && IsNewer(history_.events[version], old);
-    });
+    return answer.count(event) > 0 || HasNewer(event, [&](uint32_t version) { return answer.count(version) > 0; });
   }
 
   // Compares the answers that the relays gave in the end.

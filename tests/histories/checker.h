@@ -11,9 +11,10 @@
 //   kDisagreed  two relays gave different answers to the same REQ when all work had ended
 //   kReused     an origin gave one serial to two events
 //
-// An acknowledged event must come unless it was replaced, or a client has sent its deletion, at any time before. An
-// ephemeral event must come only to subscriptions at the relay that accepted it, because the bus may lose it. If a
-// relay answers with an error ("error: …"), or not at all, the event may come, but need not.
+// An acknowledged event must come unless it was replaced, or a client has sent its deletion, at any time before. While
+// an event is being replaced, an answer may have neither of the two versions (relay/store/event_store.h). An ephemeral
+// event must come only to subscriptions at the relay that accepted it, because the bus may lose it. If a relay answers
+// with an error ("error: …"), or not at all, the event may come, but need not.
 //
 // Deliveries, EOSE and the removal of the events of an author who vanished are late only after `patience`, in which the
 // faults at this relay do not count. A client that reads slowly may be late itself: its REQs may stay unanswered, and
@@ -41,7 +42,8 @@ struct Verdict {
   size_t deliveries = 0;                                 // events that came before EOSE or live
   size_t live = 0;                                       // the number of events that came after EOSE
   size_t complete = 0;                                   // REQs with EOSE
-  size_t required = 0;                                   // pairs of a subscription and an event that had to come to it
+  size_t between_versions = 0;  // addresses of which an answer had no version, as they were being replaced
+  size_t required = 0;          // pairs of a subscription and an event that had to come to it
 
   size_t count(Violation violation) const { return counts[static_cast<size_t>(violation)]; }
   bool sound() const { return counts == decltype(counts){}; }

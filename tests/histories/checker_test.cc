@@ -233,6 +233,17 @@ TEST_F(CheckerTest, AnAddressHoldsTheNewestVersion) {
   ExpectOnly(Violation::kLost);
 }
 
+TEST_F(CheckerTest, AnAnswerMayHaveNoVersionWhileTheEventIsBeingReplaced) {
+  history_.subscriptions[addressed_].received.clear();
+  history_.subscriptions[addressed_].stored = 0;
+  ExpectOnly(Violation::kLost, 2);
+  Publish(kAddressable, kAny, 102, 3);
+  Send(11, 0, 50s + 1ms, true);
+  history_.subscriptions[addressed_].received.push_back({.event = 11, .at = 52s});
+  ExpectSound();
+  EXPECT_EQ(Check(history_, kPatience).between_versions, 1U);
+}
+
 TEST_F(CheckerTest, AnEphemeralEventMustComeOnlyAtItsRelay) {
   Ask({.topic = kTopic}, 1, 25s, {0, 1, 6, 8}, {});
   ExpectSound();

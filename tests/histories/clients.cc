@@ -18,6 +18,7 @@ constexpr int kTopicsAtOnce = 6;
 constexpr Time kTopicLife = 10s;
 constexpr int kAddressesOfAuthor = 4;
 constexpr size_t kMostRemoved = 200;
+constexpr size_t kNewlyRemoved = 10;  // of which half of the removed events are that are sent again
 constexpr size_t kMostAccepted = 200;
 constexpr size_t kMostOpen = 60;              // subscriptions of a connection
 constexpr auto kBetweenEvents = 50;           // ms, at most
@@ -74,7 +75,9 @@ void Company::AddRemoved(Sendable event) {
 
 Company::Sendable Company::AnyRemoved(std::mt19937_64& random) const {
   const MutexLock lock(mutex_);
-  return removed_.empty() ? Sendable() : removed_[random() % removed_.size()];
+  if (removed_.empty()) return {};
+  const size_t among = random() % 2 == 0 ? std::min(removed_.size(), kNewlyRemoved) : removed_.size();
+  return removed_[removed_.size() - 1 - random() % among];
 }
 
 Publisher::Publisher(Company& company, int relay, uint64_t number)
@@ -98,19 +101,19 @@ void Publisher::SendAny() {
   const size_t choice = Below(1000);
   if (choice < 60) return PublishAddressable();
   if (choice < 120) return Delete();
-  if (choice < 124) return Vanish();
-  if (choice < 170) {
+  if (choice < 128) return Vanish();
+  if (choice < 190) {
     if (const Sendable removed = company_.AnyRemoved(random_); !removed.json.empty()) Send(removed);
     return;
   }
-  if (choice < 190 && !accepted_.empty()) {
+  if (choice < 210 && !accepted_.empty()) {
     Send(accepted_[Below(accepted_.size())]);
     return;
   }
   const int topic = company_.Topic(random_);
-  if (choice < 210) {
+  if (choice < 230) {
     Send(Make(*author_, {.id = {}, .kind = kEphemeral, .topic = topic, .deletes = {}}, TopicTag(topic)));
-  } else if (choice < 225) {
+  } else if (choice < 245) {
     Send(Make(*author_, {.id = {}, .topic = topic, .deletes = {}}, TopicTag(topic), true));
   } else {
     PublishNote();
@@ -196,7 +199,7 @@ bool Publisher::Send(const Sendable& event) {
 }
 
 Subscriber::Subscriber(Company& company, int relay, bool slow, uint64_t number)
-    : company_(company), relay_(relay), slow_(slow), random_(company.seed * 7919 + number) {}
+    : company_(company), relay_(relay), slow_(slow), random_(company.seed * 7919 + number + (slow ? 500 : 0)) {}
 
 void Subscriber::Run() {
   auto next = std::chrono::steady_clock::now();

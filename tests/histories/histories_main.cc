@@ -17,8 +17,9 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr size_t kPublishersOfRelay = 2;
-constexpr size_t kSubscribersOfRelay = 2;
+constexpr int kPublishers = 6;
+constexpr int kSubscribers = 6;
+constexpr int kSlowSubscribers = 3;
 constexpr int kSkipped = 77;
 
 struct Options {
@@ -39,12 +40,10 @@ Planted PlantedBy(const std::string& name) {
 class Clients {
  public:
   explicit Clients(Company& company) : company_(company) {
-    uint64_t number = 0;
-    for (int relay = 0; relay < static_cast<int>(company.ports.size()); ++relay) {
-      for (size_t n = 0; n < kPublishersOfRelay; ++n) Start<Publisher>(relay, ++number);
-      for (size_t n = 0; n < kSubscribersOfRelay; ++n) Start<Subscriber>(relay, false, ++number);
-      Start<Subscriber>(relay, true, ++number);
-    }
+    const int relays = static_cast<int>(company.ports.size());
+    for (int n = 0; n < kPublishers; ++n) Start<Publisher>(n % relays, static_cast<uint64_t>(n));
+    for (int n = 0; n < kSubscribers; ++n) Start<Subscriber>(n % relays, false, static_cast<uint64_t>(n));
+    for (int n = 0; n < kSlowSubscribers; ++n) Start<Subscriber>(n % relays, true, static_cast<uint64_t>(n));
   }
   ~Clients() {
     company_.phase = Company::Phase::kOver;
@@ -82,8 +81,9 @@ void Report(const Verdict& verdict, const Stage& stage, const Options& options) 
               static_cast<unsigned long long>(options.seed), options.patience_seconds);
   std::printf("events: %zu acknowledged, %zu refused, %zu unanswered\n", verdict.acknowledged, verdict.refused,
               verdict.unanswered);
-  std::printf("received: %zu, %zu of them live; %zu complete answers; %zu had to come\n", verdict.deliveries,
-              verdict.live, verdict.complete, verdict.required);
+  std::printf(
+      "received: %zu, %zu of them live; %zu complete answers, %zu times between two versions; %zu had to come\n",
+      verdict.deliveries, verdict.live, verdict.complete, verdict.between_versions, verdict.required);
   std::printf("faults:");
   for (const auto& [name, count] : stage.strikes()) std::printf(" %s: %zu;", name.c_str(), count);
   std::printf("\nviolations:");

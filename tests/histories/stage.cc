@@ -1,10 +1,14 @@
 #include "tests/histories/stage.h"
 
+#include <fcntl.h>
 #include <signal.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <functional>
 #include <sstream>
+#include <stdexcept>
 #include <thread>
 #include <utility>
 
@@ -37,6 +41,7 @@ const std::vector<Stage::Nemesis>& Stage::Nemeses() {
        [](Stage& s, size_t relay) { return s.StopRelay(relay, 3s); }},
       {"SIGSTOP of a relay, 30 s", false, true, false, 30s,
        [](Stage& s, size_t relay) { return s.StopRelay(relay, 30s); }},
+      {"clock moved by 10 min", false, true, false, 0s, [](Stage& s, size_t relay) { return s.MoveClock(relay); }},
       {"LISTEN cut", true, false, false, 0s, [](Stage& s, size_t) { return s.CutBus(); }},
       {"pool exhausted, 3 s", true, false, false, 3s, [](Stage& s, size_t) { return s.ExhaustPool(3s); }},
       {"pool exhausted, 15 s", true, false, false, 15s, [](Stage& s, size_t) { return s.ExhaustPool(15s); }},
@@ -59,8 +64,11 @@ Result<std::unique_ptr<Stage>> Stage::Start(const std::filesystem::path& program
                     ",127.0.0.1:" + std::to_string(stage->standby_->port()) + "/postgres";
   }
   stage->relays_.resize(by_postgres ? kPostgresRelays : 1);
-  for (size_t relay = 0; relay < stage->relays_.size(); ++relay)
+  stage->clock_moves_.resize(stage->relays_.size());
+  for (size_t relay = 0; relay < stage->relays_.size(); ++relay) {
+    stage->SetClock(relay, 0s);
     if (Status launched = stage->Launch(relay); !launched.ok()) return launched;
+  }
   return stage;
 }
 
@@ -70,8 +78,9 @@ Status Stage::Launch(size_t relay) {
   RunningRelay& old = relays_[relay];
   const std::optional<Endpoint> endpoint =
       old.target.endpoint.port == 0 ? std::nullopt : std::optional<Endpoint>(old.target.endpoint);
-  const std::string command = std::string("exec env ") + kSettings + " WEIR_ORIGIN=" + name + " WEIR_STORE=" + store_ +
-                              " " + program_.string() + " relay";
+  const std::string command = std::string("exec env ") + kSettings + " LD_PRELOAD=" + MOVED_CLOCK +
+                              " WEIR_MOVED_CLOCK=" + ClockOf(relay).string() + " WEIR_ORIGIN=" + name +
+                              " WEIR_STORE=" + store_ + " " + program_.string() + " relay";
   const auto dir = directory_->path() / name;
   auto launched = weir::Launch(command, dir, dir / "data", endpoint);
   if (!launched.ok()) return launched.status();
@@ -115,6 +124,22 @@ Status Stage::StopRelay(size_t relay, Time time) const {
   std::this_thread::sleep_for(time);
   kill(relays_[relay].process->pid(), SIGCONT);
   return {};
+}
+
+// Moves the clock ten minutes ahead, back to the right time, ten minutes behind, and back.
+Status Stage::MoveClock(size_t relay) {
+  static constexpr std::array<std::chrono::seconds, 4> kOffsets = {10min, 0s, -10min, 0s};
+  SetClock(relay, kOffsets[clock_moves_[relay]++ % kOffsets.size()]);
+  return {};
+}
+
+// Does not cut the file, because the relay has mapped it.
+void Stage::SetClock(size_t relay, std::chrono::seconds ahead) const {
+  const int64_t seconds = ahead.count();
+  const int file = open(ClockOf(relay).c_str(), O_WRONLY | O_CREAT | O_CLOEXEC, 0644);
+  if (file < 0 || pwrite(file, &seconds, sizeof seconds, 0) != sizeof seconds)
+    throw std::runtime_error("cannot write " + ClockOf(relay).string());
+  close(file);
 }
 
 Status Stage::CutBus() const {

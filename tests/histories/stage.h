@@ -44,6 +44,10 @@ class Stage {
   Status Launch(size_t relay);
   Status KillRelay(size_t relay);
   Status StopRelay(size_t relay, Time time) const;
+  Status MoveClock(size_t relay);
+  void SetClock(size_t relay, std::chrono::seconds ahead) const;
+  // Returns the file from which the relay's clock is moved (moved_clock.cc).
+  std::filesystem::path ClockOf(size_t relay) const { return directory_->path() / ("clock" + std::to_string(relay)); }
   // Terminates the connections by which the relays LISTEN.
   Status CutBus() const;
   // Locks the events, so that each connection of the relays that reads or saves waits.
@@ -58,6 +62,7 @@ class Stage {
   std::unique_ptr<PostgresProcess> promoted_;  // null before
   std::string store_ = "rocksdb";
   std::vector<RunningRelay> relays_;
+  std::vector<size_t> clock_moves_;      // the number of times that each relay's clock was moved
   std::vector<const Nemesis*> waiting_;  // the nemeses that have not struck in this round
   std::map<std::string, size_t> strikes_;
   std::set<std::string> serials_;
