@@ -16,8 +16,7 @@ struct Fate {
   size_t attempts = 0;
   size_t refusals = 0;         // after which the event cannot be stored
   Time removal_sent = kNever;  // from now on it may be missing
-  Time barred = kNever;        // from now on no relay may accept it again
-  Time gone = kNever;          // a REQ that is sent later must not find it
+  Time gone = kNever;          // from now on no REQ must find it, and no relay accept it
   bool is_refused() const { return attempts == refusals; }
 };
 
@@ -35,9 +34,9 @@ class Trial {
 
   Verdict Judge() {
     for (const Attempt& attempt : history_.attempts)
-      if (attempt.accepted && attempt.sent > fates_[attempt.event].barred)
+      if (attempt.accepted && attempt.sent > fates_[attempt.event].gone)
         Say(Violation::kUndone, attempt.event,
-            "was removed at " + Shown(fates_[attempt.event].barred) + ", and relay " + std::to_string(attempt.relay) +
+            "was removed at " + Shown(fates_[attempt.event].gone) + ", and relay " + std::to_string(attempt.relay) +
                 " answered at " + Shown(attempt.answered) + " with OK true \"" + attempt.reason + "\"");
     for (const Subscription& subscription : history_.subscriptions) JudgeSubscription(subscription);
     for (const std::string& id : history_.strangers) Add(Violation::kUnasked, id + " was published by no client");
@@ -87,7 +86,6 @@ class Trial {
   void Remove(uint32_t target, const Fate& remover, Time gone) {
     Fate& fate = fates_[target];
     fate.removal_sent = std::min(fate.removal_sent, remover.sent);
-    fate.barred = std::min(fate.barred, remover.accepted);
     fate.gone = std::min(fate.gone, gone);
   }
 

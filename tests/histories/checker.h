@@ -1,8 +1,7 @@
 // Checks a history (history.h) against the promises of weir:
 //
-//   kLost       an acknowledged event (OK true) is missing in the complete answer (one with EOSE) to a REQ that was
-//   sent
-//               after the OK, or did not come to a subscription that stayed open
+//   kLost       an acknowledged event (OK true) is missing in the complete answer (one with EOSE) to a REQ that
+//               was sent after the OK, or did not come to a subscription that stayed open
 //   kTwice      an event came twice on one subscription
 //   kUndone     an event came to a REQ that was sent after the event's deletion, or after the request to vanish of its
 //               author, had been acknowledged; or a relay accepted such an event again
@@ -17,8 +16,9 @@
 // with an error ("error: …"), or not at all, the event may come, but need not.
 //
 // Deliveries, EOSE and the removal of the events of an author who vanished are late only after `patience`, in which the
-// faults at this relay do not count. A client that reads slowly may be late itself: its REQs may stay unanswered, and
-// it must have received everything only if it is still connected when it has ended its subscription.
+// faults at this relay do not count. Until that removal, another relay may call such an event a duplicate (OK true). A
+// client that reads slowly may be late itself: its REQs may stay unanswered, and it must have received everything only
+// if it is still connected when it has ended its subscription.
 #pragma once
 
 #include <array>

@@ -202,6 +202,7 @@ TEST_F(CheckerTest, AnEventOfAnAuthorWhoVanishedMustNotComeBack) {
 
 TEST_F(CheckerTest, TheEventsOfAnAuthorWhoVanishedMayStayForThePatience) {
   Ask({.author = 2}, 1, 29s, {9, 10}, {});
+  Send(9, 1, 29s, true);
   ExpectSound();
   Ask({.author = 2}, 1, 31s, {9, 10}, {});
   ExpectOnly(Violation::kUndone);

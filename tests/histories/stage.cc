@@ -182,7 +182,8 @@ void Stage::LoseRows() {
 }
 
 void Stage::RestoreRows() {
-  Ask("CREATE TABLE IF NOT EXISTS planted AS TABLE weir_events WITH NO DATA;"
+  Ask("SET client_min_messages = warning;"
+      "CREATE TABLE IF NOT EXISTS planted AS TABLE weir_events WITH NO DATA;"
       "CREATE TABLE IF NOT EXISTS planted_tags AS TABLE weir_tags WITH NO DATA;"
       "INSERT INTO weir_events SELECT p.* FROM planted p JOIN weir_deleted d ON d.id = p.id"
       "  WHERE NOT EXISTS (SELECT FROM weir_events e WHERE e.id = p.id);"
