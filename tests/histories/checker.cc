@@ -159,7 +159,7 @@ class Trial {
   bool MustComeLive(const Subscription& subscription, uint32_t event, Time ended) {
     const Fate& fate = fates_[event];
     if (subscription.eose == kNever || subscription.end == Subscription::End::kByRelay) return false;
-    if (subscription.slow && subscription.end == Subscription::End::kDisconnected) return false;
+    if (subscription.slow && subscription.end != Subscription::End::kOpen) return false;
     if (fate.removal_sent < ended || IsReplaced(event, ended)) return false;
     if (history_.events[event].kind == kEphemeral &&
         (fate.relay != subscription.relay || fate.sent <= subscription.eose))

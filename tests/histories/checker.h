@@ -18,7 +18,7 @@
 // Deliveries, EOSE and the removal of the events of an author who vanished are late only after `patience`, in which the
 // faults at this relay do not count. Until that removal, another relay may call such an event a duplicate (OK true). A
 // client that reads slowly may be late itself: its REQs may stay unanswered, and it must have received everything only
-// if it is still connected when it has ended its subscription.
+// on subscriptions that are still open when the run ends, after a time in which it has read at full speed.
 #pragma once
 
 #include <array>

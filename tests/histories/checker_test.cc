@@ -145,13 +145,15 @@ TEST_F(CheckerTest, AnEventMayBeLateOnlyWithinThePatienceAndFaultsDoNotCount) {
   ExpectSound();
 }
 
-TEST_F(CheckerTest, ARelayMayCloseASubscriptionAndASlowReaderMayBeDisconnected) {
+TEST_F(CheckerTest, ARelayMayCloseASubscriptionAndASlowReaderMayBeBehind) {
   Lose(live(), 0);
   live().end = Subscription::End::kByRelay;
   ExpectSound();
   live().end = Subscription::End::kDisconnected;
   ExpectOnly(Violation::kLost);
   live().slow = true;
+  ExpectSound();
+  live().end = Subscription::End::kByClient;
   ExpectSound();
   live().end = Subscription::End::kOpen;
   ExpectOnly(Violation::kLost);

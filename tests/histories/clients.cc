@@ -24,7 +24,7 @@ constexpr size_t kMostOpen = 60;              // subscriptions of a connection
 constexpr auto kBetweenEvents = 50;           // ms, at most
 constexpr auto kBetweenSubscriptions = 1400;  // ms, at most
 constexpr auto kBeforeReconnect = 100ms;
-constexpr int kSlowBuffer = 4096;
+constexpr int kSlowBuffer = 65536;
 
 std::string TopicTag(int topic) { return "[\"t\",\"h" + std::to_string(topic) + "\"]"; }
 int64_t WallSeconds() { return static_cast<int64_t>(std::time(nullptr)); }

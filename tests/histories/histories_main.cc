@@ -85,7 +85,8 @@ void Report(const Verdict& verdict, const Stage& stage, const Options& options) 
       "received: %zu, %zu of them live; %zu complete answers, %zu times between two versions; %zu had to come\n",
       verdict.deliveries, verdict.live, verdict.complete, verdict.between_versions, verdict.required);
   std::printf("faults:");
-  for (const auto& [name, count] : stage.strikes()) std::printf(" %s: %zu;", name.c_str(), count);
+  for (const auto& [name, count] : stage.strikes())
+    if (count > 0) std::printf(" %s: %zu;", name.c_str(), count);
   std::printf("\nviolations:");
   for (size_t n = 0; n < kViolationNames.size(); ++n) std::printf(" %zu %s", verdict.counts[n], kViolationNames[n]);
   std::printf("\n");

@@ -106,8 +106,8 @@ Status Stage::Strike(Recorder& recorder, std::mt19937_64& random, Time left) {
     return {};
   const size_t relay = random() % relays_.size();
   const Time begin = recorder.Now();
-  const std::string fate = relays_[relay].process->Ended() ? relays_[relay].process->Fate() : "";
-  if (!fate.empty()) return Status::Error("relay " + std::to_string(relay) + " ended by itself: " + fate);
+  for (RunningRelay& each : relays_)
+    if (each.process->Ended()) return Status::Error("a relay ended by itself: " + each.process->Fate());
   if (Status struck = nemesis.strike(*this, relay); !struck.ok()) return struck;
   ++strikes;
   recorder.Faulted(nemesis.of_one_relay ? static_cast<int>(relay) : kAny, begin);
