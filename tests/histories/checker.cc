@@ -109,7 +109,7 @@ class Trial {
     std::unordered_map<uint32_t, size_t> times;
     for (const Received& received : subscription.received) {
       ++times[received.event];
-      JudgeReceived(subscription, received.event);
+      JudgeReceived(subscription, received);
     }
     for (const auto& [event, count] : times)
       if (count > 1) Say(Violation::kTwice, event, "came " + std::to_string(count) + " times " + Shown(subscription));
@@ -138,12 +138,15 @@ class Trial {
                                   Deadline(subscription.relay, subscription.sent) <= ended);
   }
 
-  void JudgeReceived(const Subscription& subscription, uint32_t event) {
-    const Fate& fate = fates_[event];
-    if (fate.is_refused()) Say(Violation::kUnasked, event, "was refused, and came " + Shown(subscription));
-    if (!subscription.selection.Matches(history_.events[event]))
-      Say(Violation::kUnasked, event, "does not match, and came " + Shown(subscription));
-    if (subscription.sent > fate.gone) Say(Violation::kUndone, event, "came " + Shown(subscription));
+  void JudgeReceived(const Subscription& subscription, const Received& received) {
+    const Fate& fate = fates_[received.event];
+    const auto say = [&](Violation violation, const std::string& why) {
+      Say(violation, received.event, why + "came at " + Shown(received.at) + " " + Shown(subscription));
+    };
+    if (fate.is_refused()) say(Violation::kUnasked, "was refused, and ");
+    if (!subscription.selection.Matches(history_.events[received.event]))
+      say(Violation::kUnasked, "does not match, and ");
+    if (subscription.sent > fate.gone) say(Violation::kUndone, "");
   }
 
   const std::vector<uint32_t>& Candidates(const Selection& selection) {
