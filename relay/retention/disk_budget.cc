@@ -36,7 +36,8 @@ void DiskBudget::Note(const DiskUse& use, TimePoint now) {
 
 void DiskBudget::NoteOthers(const DiskUse& use, TimePoint now) {
   if (use.file_bytes == 0) return;
-  const auto others = static_cast<double>(use.file_bytes - std::min(use.file_bytes, use.disk_bytes));
+  const auto others = std::min(static_cast<double>(use.file_bytes - std::min(use.file_bytes, use.disk_bytes)),
+                               kMostOthers * static_cast<double>(bytes_));
   const double passed = samples_.empty() ? 0 : ToSeconds(now - samples_.back().at);
   usual_others_ = samples_.empty() ? others : Follow(usual_others_, others, passed, ToSeconds(kOthersLag));
 }

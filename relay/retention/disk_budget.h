@@ -60,7 +60,10 @@ class DiskBudget {
   static constexpr double kUsualLag = 0.25;
   static constexpr Duration kLeastLag = std::chrono::seconds(20);
   static constexpr Duration kOthersLag = std::chrono::minutes(1);
+  // The most that is left free for removed events, and for logs and copies. Beside a budget that is small for RocksDB's
+  // buffers these would leave no room for live events.
   static constexpr double kMostUsual = 0.40;
+  static constexpr double kMostOthers = 0.10;
   static constexpr size_t kMostSamples = 2000;
 
   explicit DiskBudget(uint64_t bytes) : bytes_(bytes) {}

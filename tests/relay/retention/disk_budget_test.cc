@@ -100,6 +100,12 @@ TEST(DiskBudget, LogsAndCopiesCountByTheirAverage) {
   EXPECT_NEAR(static_cast<double>(go), 31'000 / 0.98, 100) << "they are always there";
 }
 
+TEST(DiskBudget, LogsAndCopiesThatFillTheBudgetDoNotEmptyTheStore) {
+  DiskBudget budget(kBudget);
+  budget.Note({.events = 1'000'000, .disk_bytes = kBudget, .file_bytes = 3 * kBudget}, At(0));
+  EXPECT_NEAR(static_cast<double>(budget.events_to_go()), 101'000, 1);
+}
+
 TEST(DiskBudget, RemovedEventsThatStillTakeSpaceAreNotRemovedAgain) {
   DiskBudget budget(kBudget);
   budget.Note({.events = 1'500'000, .disk_bytes = 15'000 * kMegabyte, .removed_bytes = 0}, At(0));
