@@ -1,5 +1,5 @@
-# make run | build | library | install-library | test | overload | bench | demo | storm | storm-plots | storm-versions | torture | hostile | fuzz |
-# fresh | deb | release | deploy-test | readme | live-screenshots | format | lint | clean;
+# make run | build | library | install-library | test | overload | bench | demo | storm | storm-plots | storm-versions | torture |
+# hostile | histories | fuzz | fresh | deb | release | deploy-test | readme | live-screenshots | format | lint | clean;
 # PRESET=release|debug|asan|tsan. BUILD=DIRECTORY builds there. ROOM="store protocol": make test builds and runs the tests of
 # those alone. TEST_ARGS are ctest's: make test TEST_ARGS="-R ^quota".
 PRESET ?= release
@@ -12,7 +12,7 @@ ROOM ?=
 
 export NINJA_STATUS = [%p, %u steps remain, %es] 
 
-.PHONY: run build library install-library test overload bench demo storm storm-plots storm-versions torture hostile fuzz fresh deb release deploy-test readme live-screenshots format lint clean deps
+.PHONY: run build library install-library test overload bench demo storm storm-plots storm-versions torture hostile histories fuzz fresh deb release deploy-test readme live-screenshots format lint clean deps
 
 # A relay on ws://127.0.0.1:3334 over ./data; WEIR_… settings and RELAY_ARGS change that. Needs, and builds, the program
 # alone; `make test` goes on from there.
@@ -83,6 +83,15 @@ torture: build
 # Attacks on a relay of its own, on loopback, for half an hour; HOSTILE_ARGS="--only deletion" for one of them.
 hostile: build
 	@"$(BUILD)/tests/hostile" "$(BUILD)/weir" $(HOSTILE_ARGS)
+
+# Clients of one relay on a RocksDB, then of three on a PostgreSQL, while these are killed, stopped and cut off, for so long
+# each: tests/histories/README.md.
+HISTORIES_SECONDS ?= 1800
+histories: build
+	@for store in rocksdb postgres; do \
+	  "$(BUILD)/tests/histories" "$(BUILD)/weir" --store $$store --seconds $(HISTORIES_SECONDS) $(HISTORIES_ARGS) || \
+	    [ $$? -eq 77 ] || exit 1; \
+	done
 
 # libFuzzer on each target of tests/fuzz, or FUZZ="event filter" on some, for so long each: tests/fuzz/README.md.
 FUZZ ?=

@@ -17,6 +17,8 @@
 #include "config/completion.h"
 #include "config/config_command.h"
 #include "import/export/export_command.h"
+#include "import/links/router_plugin.h"
+#include "import/links/stream_command.h"
 #include "import/migrate/migrate_command.h"
 #include "import/run/import_command.h"
 #include "import/serve/import_service.h"
@@ -76,10 +78,11 @@ int RunRelay(int argc, char** argv) {
   LadderPlugin ladder(management.methods());
   RetentionPlugin retention;
   CensusPlugin census;
+  RouterPlugin router(management.methods(), [&limiters] { return limiters.config_file(); });
   LivePlugin live;
-  return RelayCommand(
-      argc, argv,
-      {&import_service, &limiters, &rules, &management, &removals, &upkeep, &ladder, &retention, &census, &live});
+  return RelayCommand(argc, argv,
+                      {&import_service, &limiters, &rules, &management, &removals, &upkeep, &ladder, &retention,
+                       &census, &router, &live});
 }
 
 int RunGate(int argc, char** argv) {
@@ -100,6 +103,7 @@ constexpr Command kCommands[] = {
     {"import", ImportCommand, "import events from files, no faster than the engine can take them"},
     {"export", ExportCommand, "write the stored events as JSON Lines, beside the relay or without it"},
     {"sync", SyncCommand, "make the stored events and those of another relay equal (NIP-77)"},
+    {"stream", StreamCommand, "pass new events on between the relay that runs and another one"},
     {"migrate", MigrateCommand, "copy the database of a data directory into a PostgreSQL database, and compare both"},
     {"scan", ScanCommand, "print stored events that match a filter, beside the relay or without it"},
     {"delete", DeleteCommand, "remove stored events that match a filter, through the relay or without it"},

@@ -23,11 +23,25 @@ size_t Threads(const DestinationOptions& options) { return options.threads > 0 ?
 LocalDestination::LocalDestination(LocalParts parts, const DestinationOptions& options, OnSettled on_settled)
     : parts_(std::move(parts)),
       on_settled_(std::move(on_settled)),
-      pool_(Threads(options)),
-      pipeline_(PartsOfPipeline(), {.judge = options.judge},
+      pool_(Threads(options), parts_.nice),
+      pipeline_(PartsOfPipeline(), OptionsOfPipeline(options),
                 [this](SettledChunk settled) { Settle(std::move(settled)); }) {}
 
-LocalDestination::~LocalDestination() { pipeline_.Stop(); }
+PipelineOptions LocalDestination::OptionsOfPipeline(const DestinationOptions& options) const {
+  PipelineOptions pipeline = parts_.pipeline;
+  pipeline.judge = options.judge;
+  return pipeline;
+}
+
+LocalDestination::~LocalDestination() {
+  pipeline_.Stop();
+  CountOwn(-own_bytes_.load());  // the bytes of dropped chunks
+}
+
+void LocalDestination::CountOwn(int64_t bytes) {
+  own_bytes_ += bytes;
+  if (parts_.count_own_bytes) parts_.count_own_bytes(bytes, OwnUse::kWaiting);
+}
 
 PipelineParts LocalDestination::PartsOfPipeline() {
   return {.pool = pool_,
@@ -54,7 +68,7 @@ bool LocalDestination::Push(Chunk chunk) {
     if (Ended()) return false;
     under_way_ += weight;
   }
-  if (parts_.count_own_bytes) parts_.count_own_bytes(BytesOf(chunk), OwnUse::kWaiting);
+  CountOwn(BytesOf(chunk));
   pipeline_.Push(std::move(chunk));
   return true;
 }
@@ -63,7 +77,7 @@ void LocalDestination::Settle(SettledChunk settled) {
   const uint64_t weight = WeightOf(settled.chunk);
   const int64_t bytes = BytesOf(settled.chunk);
   on_settled_(std::move(settled));
-  if (parts_.count_own_bytes) parts_.count_own_bytes(-bytes, OwnUse::kWaiting);
+  CountOwn(-bytes);
   const MutexLock lock(mutex_);
   under_way_ -= weight;
   changed_.notify_all();

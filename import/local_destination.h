@@ -3,6 +3,8 @@
 // `window_bytes`, unless no chunk is unsettled.
 #pragma once
 
+#include <atomic>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
@@ -25,6 +27,8 @@ struct LocalParts {
   CountOwnBytes count_own_bytes = {};    // called with each change of the unsettled chunks' memory, in bytes
   Tracer* tracer = nullptr;              // may be null
   size_t window_bytes = 16 << 20;        // largest weight (WeightOf) of the unsettled chunks; one chunk may exceed it
+  PipelineOptions pipeline = {};         // `judge` is that of the DestinationOptions
+  int nice = WorkPool::kNice;            // the nice value of the threads that judge lines
 };
 
 class LocalDestination final : public Destination {
@@ -40,11 +44,14 @@ class LocalDestination final : public Destination {
 
  private:
   void Settle(SettledChunk settled);
+  void CountOwn(int64_t bytes);
   bool Ended() const WEIR_REQUIRES(mutex_) { return stopped_ || failed_; }
   PipelineParts PartsOfPipeline();
+  PipelineOptions OptionsOfPipeline(const DestinationOptions& options) const;
 
   const LocalParts parts_;
   const OnSettled on_settled_;
+  std::atomic<int64_t> own_bytes_{0};  // the sum of what was passed to count_own_bytes
 
   Mutex mutex_;
   Condition changed_;

@@ -17,6 +17,7 @@ Sweeper::Parts PartsOf(const RelayServices& services, DiskBudget* budget) {
   std::function<Rung(const PublicKey&)> rung;
   if (ladder != nullptr) rung = [ladder](const PublicKey& author) { return ladder->standings().RungOf(author); };
   return {.store = context.store,
+          .directory = services.configuration.data_dir + "/events",
           .admit = AdmitAsBulk(context.limiter, Operation::kRead),
           .remove = [&events = services.events](
                         std::span<const EventId> ids,
@@ -38,6 +39,11 @@ void TellOfBudget(const DiskBudget& budget, const StoreSizes& sizes) {
     spdlog::warn(
         "the store takes {}, more than the disk budget of {} (WEIR_MAX_DISK_GB): the oldest events are removed",
         ReadableBytes(sizes.disk_bytes), ReadableBytes(budget.bytes()));
+  if (budget.bytes() < DiskBudget::kLeastSteadyBytes)
+    spdlog::warn(
+        "the disk budget of {} (WEIR_MAX_DISK_GB) is small beside the buffers of the store, so the store may be larger "
+        "while much is written; a budget of {} or more holds better",
+        ReadableBytes(budget.bytes()), ReadableBytes(DiskBudget::kLeastSteadyBytes));
 }
 
 }  // namespace

@@ -18,8 +18,6 @@ namespace {
 
 // The window of an export by kOldest. It is small, because it stays in memory while a slow client reads.
 constexpr ExportWindow kWindow{.events = 1000, .bytes = 512 << 10};
-// The nice value of the workers of imports and exports. They get the processor time that the relay's own workers leave.
-constexpr int kNice = 15;
 // The reaper notices within this time that a run has had no POST for too long.
 constexpr std::chrono::milliseconds kLookEvery{500};
 
@@ -205,7 +203,7 @@ void ImportService::AddRoutes(HttpRouter& router) {
 
 Status ImportService::Start(const RelayServices& services) {
   services_.emplace(services);
-  pool_ = std::make_unique<WorkPool>(std::max<size_t>(1, services.context.pool.threads() - 1), kNice);
+  pool_ = std::make_unique<WorkPool>(std::max<size_t>(1, services.context.pool.threads() - 1), WorkPool::kBulkNice);
   {
     const MutexLock lock(mutex_);
     stopping_ = false;

@@ -15,6 +15,30 @@ constexpr size_t kMostRead = 32;
 
 }  // namespace
 
+size_t EventOffer::MostEventBytes(size_t most_message_bytes) {
+  constexpr size_t kAroundEvent = 16;
+  return most_message_bytes - std::min(most_message_bytes, kAroundEvent);
+}
+
+bool EventOffer::MaySend(EventView event) const {
+  if (!IsPrivate(event.kind())) return true;
+  return std::ranges::any_of(limits_.filters, [event](const Filter& filter) {
+    return filter.kinds && std::ranges::binary_search(*filter.kinds, event.kind()) && filter.Matches(event);
+  });
+}
+
+EventOffer::Read EventOffer::ReadFrom(const EventStore& store) {
+  return [&store](std::span<const EventId> ids, const std::function<void(EventView event)>& take) {
+    Filter filter;
+    filter.ids.emplace(ids.begin(), ids.end());
+    std::ranges::sort(*filter.ids);
+    const auto query = store.Find({std::move(filter)}, {.max_limit = kAllEvents});
+    Result<Progress> progress = Progress::kMore;
+    while (progress.ok() && progress.value() == Progress::kMore) progress = query->Next({}, take);
+    return progress.status();
+  };
+}
+
 Status EventOffer::SendMore(const Say& say) {
   while (clock_.Now() >= pause_until_ && !waiting_.empty() && unanswered_.size() < most_unanswered_)
     if (Status sent = SendSome(say); !sent.ok()) return sent;
@@ -31,10 +55,8 @@ Status EventOffer::SendSome(const Say& say) {
     waiting_.pop_front();
   }
   std::vector<std::pair<EventId, std::string>> found;
-  Status read = read_(ids, [&](EventView event) {
-    const bool is_withheld = IsPrivate(event.kind()) && !limits_.sends_private;
-    found.emplace_back(event.id(), is_withheld ? "" : event.json());
-  });
+  Status read =
+      read_(ids, [&](EventView event) { found.emplace_back(event.id(), MaySend(event) ? event.json() : ""); });
   if (!read.ok()) return read;
   for (const auto& [id, json] : found) {
     std::erase(ids, id);
@@ -43,9 +65,10 @@ Status EventOffer::SendSome(const Say& say) {
     if (is_long) refused_.Add("it is longer than the relay takes");
     if (json.empty() || is_long) {
       unanswered_.erase(id);
-    } else if (Status said = say("[\"EVENT\"," + json + "]"); !said.ok()) {
-      return said;
+      continue;
     }
+    limits_.on_sent(id);
+    if (Status said = say("[\"EVENT\"," + json + "]"); !said.ok()) return said;
   }
   for (const EventId& id : ids) gone_ += unanswered_.erase(id);
   return {};

@@ -15,12 +15,16 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "config/clock.h"
 #include "config/status.h"
 #include "import/sync/reason_counts.h"
 #include "relay/nostr/event.h"
+#include "relay/nostr/filter.h"
 #include "relay/nostr/relay_message.h"
+#include "relay/store/event_store.h"
 
 namespace weir {
 
@@ -36,12 +40,17 @@ class EventOffer {
   static constexpr Duration kLongestPause = std::chrono::seconds(30);
 
   struct Limits {
-    bool sends_private = false;
+    std::vector<Filter> filters = {};  // a private event goes out if one of them matches it and names its kind
     size_t most_event_bytes = SIZE_MAX;
+    std::function<void(const EventId& id)> on_sent = [](const EventId&) {};
   };
+  // Returns the longest event that a relay takes which takes messages of this size.
+  static size_t MostEventBytes(size_t most_message_bytes);
+  // Reads from the store, which must outlive the function.
+  static Read ReadFrom(const EventStore& store);
 
-  EventOffer(Read read, const Limits& limits, const Clock& clock = Clock::System())
-      : read_(std::move(read)), limits_(limits), clock_(clock) {}
+  EventOffer(Read read, Limits limits, const Clock& clock = Clock::System())
+      : read_(std::move(read)), limits_(std::move(limits)), clock_(clock) {}
 
   void Offer(const EventId& id) { waiting_.push_back({id, 0}); }
   // Sends events until as many have no answer as the relay lets it have.
@@ -64,6 +73,7 @@ class EventOffer {
   };
 
   Status SendSome(const Say& say);
+  bool MaySend(EventView event) const;
 
   const Read read_;
   const Limits limits_;

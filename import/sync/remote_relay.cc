@@ -76,6 +76,8 @@ WebSocketClient::Patience RemoteRelay::PatienceOf(std::chrono::milliseconds time
   return {.end = std::chrono::steady_clock::now() + time, .stop = stop_};
 }
 
+Status RemoteRelay::Ping() { return client_.Ping(PatienceOf(kLongestSend)); }
+
 Status RemoteRelay::Say(std::string_view message) { return client_.Send(message, PatienceOf(kLongestSend)); }
 
 Result<bool> RemoteRelay::Hear(std::chrono::milliseconds longest,

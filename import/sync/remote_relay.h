@@ -36,6 +36,8 @@ class RemoteRelay {
   const Information& information() const { return information_; }
 
   Status Say(std::string_view message);
+  // Makes the relay send some bytes, if it is there.
+  Status Ping();
   // Waits at most this long for a message, and calls `take` with it and with those that have arrived behind it. Returns
   // false if none came.
   Result<bool> Hear(std::chrono::milliseconds longest, const std::function<Status(const RelayMessage& message)>& take);

@@ -90,11 +90,6 @@ Result<std::vector<Filter>> FiltersOf(const SyncFlags& flags) {
   return filters;
 }
 
-SyncDirection DirectionOf(const std::string& name) {
-  if (name == "up") return SyncDirection::kUp;
-  return name == "down" ? SyncDirection::kDown : SyncDirection::kBoth;
-}
-
 std::string ProgressText(const SyncCounts& counts) {
   return fmt::format("{} rounds  down {} of {}  up {} of {}", counts.rounds + counts.pages,
                      ShortNumber(counts.received), ShortNumber(std::max(counts.need, counts.received)),
@@ -136,7 +131,7 @@ int Sync(const CommandLine& line, const SyncFlags& flags, std::vector<Filter> fi
     shown = now;
     ShowProgress(ProgressText(counts));
   };
-  const SyncDirection direction = DirectionOf(flags.direction);
+  const SyncDirection direction = SyncDirectionNamed(flags.direction).value();
   SyncRun run({.configuration = configuration,
                .url = flags.url,
                .ca_file = flags.ca_file,

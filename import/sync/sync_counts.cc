@@ -2,6 +2,24 @@
 
 namespace weir {
 
+std::string_view NameOf(SyncDirection direction) {
+  switch (direction) {
+    case SyncDirection::kUp:
+      return "up";
+    case SyncDirection::kDown:
+      return "down";
+    case SyncDirection::kBoth:
+      break;
+  }
+  return "both";
+}
+
+std::optional<SyncDirection> SyncDirectionNamed(std::string_view name) {
+  for (const SyncDirection direction : {SyncDirection::kBoth, SyncDirection::kUp, SyncDirection::kDown})
+    if (NameOf(direction) == name) return direction;
+  return std::nullopt;
+}
+
 void Add(const SyncCounts& more, SyncCounts* counts) {
   for (uint64_t SyncCounts::*count :
        {&SyncCounts::stored, &SyncCounts::need, &SyncCounts::have, &SyncCounts::rounds, &SyncCounts::pages,

@@ -2,13 +2,20 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <string_view>
 
 #include "import/sync/reason_counts.h"
 
 namespace weir {
 
 enum class SyncDirection : uint8_t { kBoth, kUp, kDown };
+std::string_view NameOf(SyncDirection direction);  // "both"
+// Returns the direction with this name; nullopt if there is none.
+std::optional<SyncDirection> SyncDirectionNamed(std::string_view name);
+constexpr bool GoesUp(SyncDirection direction) { return direction != SyncDirection::kDown; }
+constexpr bool GoesDown(SyncDirection direction) { return direction != SyncDirection::kUp; }
 
 struct SyncCounts {
   // The results of the comparison. After a further connection only its own comparison counts.

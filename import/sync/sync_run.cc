@@ -2,14 +2,12 @@
 
 #include <algorithm>
 #include <memory>
-#include <optional>
 #include <random>
 #include <thread>
 #include <utility>
 
-#include "config/mutex.h"
 #include "import/found_destination.h"
-#include "import/input/line_splitter.h"
+#include "import/sync/event_sink.h"
 #include "import/sync/sync_session.h"
 #include "relay/store/storage/storage.h"
 
@@ -18,65 +16,6 @@ namespace {
 
 // Returns true if the relay gives nothing to clients that do not authenticate, as this one.
 bool WantsAuth(const Status& status) { return status.message().find("auth-required:") != std::string::npos; }
-
-// Saves events that come as JSON one after the other, through a destination. Finish waits until all are settled.
-class EventSink {
- public:
-  static Result<std::unique_ptr<EventSink>> Open(const RelayConfiguration& configuration, const std::stop_token& stop,
-                                                 std::vector<std::string>* notes) {
-    DestinationOptions options;
-    options.judge.limits = EventLimitsOf(configuration.relay);
-    options.judge.max_future_s = configuration.relay.created_at_future_s;
-    std::unique_ptr<EventSink> sink(new EventSink(MaxLineBytes(options.judge.limits)));
-    Result<std::unique_ptr<Destination>> destination = OpenFoundDestination(
-        configuration, options, [self = sink.get()](const SettledChunk& settled) { self->OnSettled(settled); }, notes);
-    if (!destination.ok()) return destination.status();
-    sink->destination_ = std::move(destination).value();
-    sink->stopper_.emplace(stop, Stopper{sink->destination_.get()});
-    return sink;
-  }
-
-  Status Take(std::string_view json) {
-    std::string line(json);
-    std::ranges::replace(line, '\n', ' ');  // white space between tokens; a string has none
-    line += '\n';
-    splitter_.Add(line, 0, [this](Chunk chunk) { failed_ = !destination_->Push(std::move(chunk)) || failed_; });
-    return failed_ ? destination_->Finish() : Status();
-  }
-  Status Finish() {
-    splitter_.End([this](Chunk chunk) { failed_ = !destination_->Push(std::move(chunk)) || failed_; });
-    return destination_->Finish();
-  }
-  void AddTo(SyncResult* result) {
-    stopper_.reset();
-    destination_.reset();  // calls OnSettled no more
-    const MutexLock lock(mutex_);
-    result->saved += saved_;
-    result->rejected.Add(rejected_);
-  }
-
- private:
-  struct Stopper {
-    Destination* destination;
-    void operator()() const { destination->Stop(); }
-  };
-
-  explicit EventSink(size_t most_line_bytes) : splitter_({.max_line_bytes = most_line_bytes}, 0) {}
-
-  void OnSettled(const SettledChunk& settled) {
-    const MutexLock lock(mutex_);
-    saved_ += settled.tally;
-    for (const Reject& reject : settled.rejects) rejected_.Add(reject.reason);
-  }
-
-  LineSplitter splitter_;
-  bool failed_ = false;
-  Mutex mutex_;
-  Tally saved_ WEIR_GUARDED_BY(mutex_);
-  ReasonCounts rejected_ WEIR_GUARDED_BY(mutex_);
-  std::unique_ptr<Destination> destination_;  // calls OnSettled until it is destroyed
-  std::optional<std::stop_callback<Stopper>> stopper_;
-};
 
 }  // namespace
 
@@ -123,8 +62,12 @@ Status SyncRun::Attempt(const Filter& filter, SyncCounts* counts, bool* own_faul
   *own_fault = true;
   std::unique_ptr<EventSink> sink;
   std::vector<std::string> notes;
-  if (parts_.direction != SyncDirection::kUp && !parts_.dry_run) {
-    Result<std::unique_ptr<EventSink>> opened = EventSink::Open(parts_.configuration, parts_.stop, &notes);
+  if (GoesDown(parts_.direction) && !parts_.dry_run) {
+    Result<std::unique_ptr<EventSink>> opened =
+        EventSink::Open(parts_.configuration.relay, parts_.stop,
+                        [&](const DestinationOptions& options, const Destination::OnSettled& on_settled) {
+                          return OpenFoundDestination(parts_.configuration, options, on_settled, &notes);
+                        });
     if (!opened.ok()) return opened.status();
     sink = std::move(opened).value();
   }
@@ -153,7 +96,9 @@ Status SyncRun::Attempt(const Filter& filter, SyncCounts* counts, bool* own_faul
   *counts = session.counts();
   if (!sink) return status;
   const Status saved = sink->Finish();
-  sink->AddTo(&result_);
+  const EventSink::Outcome outcome = sink->Close();
+  result_.saved += outcome.saved;
+  result_.rejected.Add(outcome.rejected);
   *own_fault = !saved.ok();
   return saved.ok() ? status : saved;
 }

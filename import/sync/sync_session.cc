@@ -14,6 +14,7 @@ constexpr std::chrono::milliseconds kHearEvery{250};
 // Differences that wait to be carried over, before the next part of the sets is compared.
 constexpr size_t kMostWaiting = 20'000;
 
+constexpr Slice kSlice{.max_work = 100 * kTurnWork, .max_bytes = 16 << 20};
 constexpr size_t kMostSpans = 1000;
 constexpr int kMostCuts = 1000;
 // In a span with so many own events, these show where the relay's may be.
@@ -26,29 +27,15 @@ bool IsAboutSize(const std::string& refusal) {
                              [&](const char* words) { return refusal.find(words) != refusal.npos; });
 }
 
-EventOffer::Limits OfferLimits(const SyncParts& parts) {
-  constexpr size_t kAroundEvent = 16;
-  const size_t most = parts.relay.information().most_message_bytes;
-  return {.sends_private = parts.filter.kinds && std::ranges::any_of(*parts.filter.kinds, IsPrivate),
-          .most_event_bytes = most - std::min(most, kAroundEvent)};
-}
-
 }  // namespace
 
 SyncSession::SyncSession(SyncParts parts)
     : parts_(std::move(parts)),
       say_([this](std::string_view message) { return parts_.relay.Say(message); }),
-      offer_(
-          [this](std::span<const EventId> ids, const std::function<void(EventView event)>& take) {
-            Filter filter;
-            filter.ids.emplace(ids.begin(), ids.end());
-            std::ranges::sort(*filter.ids);
-            const auto query = parts_.store.Find({std::move(filter)}, {.max_limit = kAllEvents});
-            Result<Progress> progress = Progress::kMore;
-            while (progress.ok() && progress.value() == Progress::kMore) progress = query->Next({}, take);
-            return progress.status();
-          },
-          OfferLimits(parts_)),
+      offer_(EventOffer::ReadFrom(parts_.store),
+             {.filters = {parts_.filter},
+              .most_event_bytes = EventOffer::MostEventBytes(parts_.relay.information().most_message_bytes),
+              .on_sent = parts_.on_sent}),
       parser_(parts_.limits) {}
 
 Status SyncSession::Run() {
@@ -137,15 +124,13 @@ Status SyncSession::ReadOwn() {
                                                          .max_limit = kAllEvents,
                                                          .fills_cache = false,
                                                          .ids_only = IdsOnly()});
+  const auto add = [this](EventView event) { own_.Add({.created_at = event.created_at(), .id = event.id()}); };
   Result<Progress> progress = Progress::kMore;
   while (progress.ok() && progress.value() == Progress::kMore) {
     // Pings are answered meanwhile, and a stop ends the reading.
-    if (const Result<bool> heard =
-            parts_.relay.Hear(std::chrono::milliseconds(0), [](const RelayMessage&) { return Status(); });
-        !heard.ok())
+    if (const Result<bool> heard = parts_.relay.Hear(std::chrono::milliseconds(0), parts_.on_other); !heard.ok())
       return heard.status();
-    progress = query->Next({.max_work = 100 * kTurnWork, .max_bytes = 16 << 20},
-                           [this](EventView event) { own_.Add({.created_at = event.created_at(), .id = event.id()}); });
+    progress = parts_.reads ? parts_.reads->Next(*query, add) : query->Next(kSlice, add);
   }
   if (!progress.ok()) return progress.status();
   own_.Seal();
@@ -203,7 +188,7 @@ void SyncSession::Found(std::span<const EventId> have, std::span<const EventId> 
 
 // A relay that says something else keeps nothing going.
 Status SyncSession::OnMessage(const RelayMessage& message) {
-  if (was_cut_) return {};
+  if (was_cut_) return parts_.on_other(message);
   const EventFetch::Take take = [this](std::string_view json) { return Take(json); };
   const PageWalk::Take take_matching = [this](std::string_view json) { return TakeMatching(json); };
   Result<bool> taken = offer_.OnMessage(message);
@@ -212,6 +197,8 @@ Status SyncSession::OnMessage(const RelayMessage& message) {
     taken = span_->pages ? span_->pages->OnMessage(message, say_, take_matching) : span_->rounds.OnMessage(message);
   if (!taken.ok()) return taken.status();
   if (taken.value()) heard_ = Clock::System().Now();
+  if (!taken.value())
+    if (Status other = parts_.on_other(message); !other.ok()) return other;
   return span_->pages || span_->rounds.refusal().empty() ? Status() : OnRefusal();
 }
 

@@ -33,6 +33,7 @@
 #include "import/sync/remote_relay.h"
 #include "import/sync/sync_counts.h"
 #include "relay/nostr/event_parser.h"
+#include "relay/store/bulk_reads.h"
 #include "relay/store/event_store.h"
 
 namespace weir {
@@ -46,6 +47,11 @@ struct SyncParts {
   EventLimits limits = {};  // for reading the relay's events
   EventFetch::Take take;    // gets the JSON of each event of the relay that the store lacks, not checked
   std::function<void(const SyncCounts& counts)> on_progress;  // called a few times a second
+  BulkReads* reads = nullptr;                                 // reads the own events; null: without waiting
+  // Called with the id of each event before it is sent.
+  std::function<void(const EventId& id)> on_sent = [](const EventId&) {};
+  // Gets the relay's messages that are not of the session.
+  std::function<Status(const RelayMessage& message)> on_other = [](const RelayMessage&) { return Status(); };
 };
 
 class SyncSession {
@@ -111,8 +117,8 @@ class SyncSession {
   Status OnRefusal();
   Status TurnToPages(const std::string& why);
   bool IsDone() const { return span_->is_compared() && fetch_.is_idle() && offer_.is_idle(); }
-  bool wants_down() const { return !parts_.dry_run && parts_.direction != SyncDirection::kUp; }
-  bool wants_up() const { return !parts_.dry_run && parts_.direction != SyncDirection::kDown; }
+  bool wants_down() const { return !parts_.dry_run && GoesDown(parts_.direction); }
+  bool wants_up() const { return !parts_.dry_run && GoesUp(parts_.direction); }
 
   const SyncParts parts_;
   const std::function<Status(std::string_view message)> say_;

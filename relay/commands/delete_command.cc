@@ -13,16 +13,14 @@
 #include <vector>
 
 #include "config/command_line.h"
-#include "config/mutex.h"
 #include "config/text/json_writer.h"
 #include "config/text/parse.h"
 #include "config/text/readable.h"
 #include "config/text/time_span.h"
+#include "relay/commands/interrupt.h"
 #include "relay/commands/progress_line.h"
 #include "relay/commands/reading_command.h"
 #include "relay/commands/removal_client.h"
-#include "relay/process/logging.h"
-#include "relay/process/stop_signals.h"
 
 namespace weir {
 namespace {
@@ -41,38 +39,6 @@ struct DeleteFlags {
   bool yes = false;
   bool all = false;
   bool json = false;
-};
-
-// Waits for the first SIGINT or SIGTERM on a thread of its own. A second one ends the program at once.
-class Interrupt {
- public:
-  explicit Interrupt(LogFormat log_format) {
-    SetUpLogging(LogLevel::kError, log_format);
-    signals_.Listen();
-    signals_.BeginOrderly([] { _exit(kFailed); });
-    waiter_ = std::thread([this] {
-      if (signals_.Wait() == nullptr) return;
-      const MutexLock lock(mutex_);
-      came_ = true;
-      changed_.notify_all();
-    });
-  }
-  ~Interrupt() {
-    signals_.Release();
-    waiter_.join();
-  }
-  // Returns true if the program shall stop, and waits at most this long for it.
-  bool CameWithin(Duration time) {
-    MutexLock lock(mutex_);
-    return changed_.wait_for(lock, time, [this]() WEIR_REQUIRES(mutex_) { return came_; });
-  }
-
- private:
-  StopSignals signals_;
-  Mutex mutex_;
-  Condition changed_;
-  bool came_ WEIR_GUARDED_BY(mutex_) = false;
-  std::thread waiter_;
 };
 
 void ShowState(const RemovalState& state) {

@@ -13,7 +13,7 @@ Status ReadConfigSection(const std::string& path, std::string_view section,
   return ReadYamlFile(
       path,
       [&](YamlMap& root) {
-        for (const std::string_view name : {"quota", "keyed", "defaults", "endpoints", "server", "relay"}) {
+        for (const std::string_view name : {"quota", "keyed", "defaults", "endpoints", "server", "relay", "router"}) {
           const YamlValue value = root.Optional(name);
           if (name == section && value) read(value);
         }

@@ -12,9 +12,9 @@
 namespace weir {
 
 // Reads the file at `path`. If the file has the section `section`, and it is not empty, calls `read` with that section.
-// `section` is one of "quota", "keyed", "defaults", "endpoints", "server" and "relay"; the other sections are skipped.
-// Returns an error if the file cannot be read or is not YAML, if it has a section with any other name, or if `read` has
-// reported an error on a value.
+// `section` is one of "quota", "keyed", "defaults", "endpoints", "server", "relay" and "router"; the other sections are
+// skipped. Returns an error if the file cannot be read or is not YAML, if it has a section with any other name, or if
+// `read` has reported an error on a value.
 Status ReadConfigSection(const std::string& path, std::string_view section,
                          const std::function<void(const YamlValue& section)>& read);
 

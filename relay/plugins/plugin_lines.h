@@ -17,8 +17,8 @@ namespace weir {
 
 // The members sourceType and sourceInfo of a question, which say how an event or a request has reached the relay.
 struct PluginSource {
-  std::string_view type;  // "IP4", "IP6" or "Import"
-  std::string_view info;  // the client's address; empty for an import
+  std::string_view type;  // "IP4", "IP6", "Import" or "Stream"
+  std::string_view info;  // the client's address; the URL of the relay of a stream; empty for an import
 };
 inline constexpr PluginSource kImportSource{.type = "Import", .info = ""};
 // Returns the source for a client with this address.

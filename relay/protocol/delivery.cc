@@ -115,6 +115,7 @@ Delivery::~Delivery() = default;
 
 void Delivery::Deliver(std::vector<Answer> answers, std::shared_ptr<LiveBatch> batch) {
   if (batch != nullptr && HasSubscribers()) CountAsOwn(*batch);
+  if (batch != nullptr && HasWatchers()) TellWatchers(batch->events);
   std::vector<std::vector<Answer>> by_thread(threads_.size());
   for (Answer& answer : answers) {
     auto& own = by_thread[answer.sender->io_thread()];
@@ -142,7 +143,25 @@ void Delivery::CountAsOwn(LiveBatch& batch) const {
   }
 }
 
+void Delivery::TellWatchers(std::span<const LiveEvent> events) {
+  const MutexLock lock(watchers_mutex_);
+  for (LiveWatcher* watcher : watchers_) watcher->OnSaved(events);
+}
+
+void Delivery::Watch(LiveWatcher* watcher) {
+  const MutexLock lock(watchers_mutex_);
+  watchers_.push_back(watcher);
+  // Sequentially consistent, like the count of subscriptions in Subscribe, for the same reason.
+  watcher_count_.fetch_add(1);
+}
+
+void Delivery::Unwatch(LiveWatcher* watcher) {
+  const MutexLock lock(watchers_mutex_);
+  watcher_count_.fetch_sub(std::erase(watchers_, watcher));
+}
+
 bool Delivery::HasSubscribers() const {
+  if (HasWatchers()) return true;
   for (const auto& thread : threads_)
     if (thread->subscriptions.load() > 0) return true;
   return false;

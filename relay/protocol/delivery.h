@@ -35,6 +35,7 @@
 #include <vector>
 
 #include "config/clock.h"
+#include "config/mutex.h"
 #include "relay/account/byte_budget.h"
 #include "relay/account/ledger.h"
 #include "relay/account/work.h"
@@ -65,6 +66,15 @@ class LiveSubscriber {
   // can be matched with the lane's subscriptions, or the address has to free memory. The subscriber must call
   // Unsubscribe before OnTooCostly returns.
   virtual void OnTooCostly() = 0;
+};
+
+// LiveWatcher: a part of this process that passes new events on to others. It sees every event that Deliver passes to
+// the live subscribers, and those that TellWatchers passes to watchers alone, on the thread of the call. It must return
+// within microseconds and must not throw.
+class LiveWatcher {
+ public:
+  virtual ~LiveWatcher() = default;
+  virtual void OnSaved(std::span<const LiveEvent> events) = 0;
 };
 
 struct Answer;
@@ -117,8 +127,15 @@ class Delivery {
   // the posted tasks call senders and subscribers. `answers` may be empty, and `batch` may be null. May be called from
   // any thread.
   void Deliver(std::vector<Answer> answers, std::shared_ptr<LiveBatch> batch);
-  // Returns true if there is any subscription. May be called from any thread. If the caller has just saved an event,
-  // the result takes into account every subscription whose query does not find this event.
+  // Adds a watcher, which must live until Unwatch. Unwatch returns when no call of the watcher runs any more. May be
+  // called from any thread, but Unwatch not by the watcher.
+  void Watch(LiveWatcher* watcher);
+  void Unwatch(LiveWatcher* watcher);
+  bool HasWatchers() const { return watcher_count_.load() > 0; }
+  // Passes events to the watchers alone. May be called from any thread.
+  void TellWatchers(std::span<const LiveEvent> events);
+  // Returns true if there is any subscription or watcher. May be called from any thread. If the caller has just saved
+  // an event, the result takes into account every subscription whose query does not find this event.
   bool HasSubscribers() const;
   // Returns the number of subscriptions on all I/O threads. May be called from any thread.
   size_t subscriptions() const;
@@ -157,6 +174,10 @@ class Delivery {
   const WallClock& wall_clock_;
   const CountOwnBytes count_own_bytes_;
   std::vector<std::unique_ptr<IoThread>> threads_;
+
+  Mutex watchers_mutex_;
+  std::vector<LiveWatcher*> watchers_ WEIR_GUARDED_BY(watchers_mutex_);
+  std::atomic<size_t> watcher_count_{0};
 };
 
 }  // namespace weir

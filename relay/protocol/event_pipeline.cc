@@ -44,31 +44,62 @@ EventPipeline::~EventPipeline() { Stop(); }
 
 void EventPipeline::Stop() { commit_.Stop(); }
 
-Status EventPipeline::SaveBulk(std::span<const Event> events, std::span<SaveResult> results) {
+Status EventPipeline::SaveNews(std::span<const Event> events, std::span<SaveResult> results, uint64_t news_since,
+                               std::function<void()> delivered) {
+  std::vector<bool> young, old;
+  for (const Event& event : events) young.push_back(event.view().created_at() >= news_since);
+  for (const bool one : young) old.push_back(!one);
+  const auto save = [this](bool are_news) {
+    return [this, are_news](std::span<const Event> some, std::span<SaveResult> saved) {
+      return SaveBulk(some, saved, are_news);
+    };
+  };
+  Status status = SaveChosen(old, events, results, save(false));
+  std::vector<SaveResult> news(events.size());
+  if (status.ok()) status = SaveChosen(young, events, news, save(true));
+  std::vector<LiveEvent> live;
+  for (size_t i = 0; i < events.size(); ++i) {
+    if (old[i]) continue;
+    results[i] = news[i];
+    if (news[i].settled && news[i].outcome == SaveOutcome::kSaved)
+      live.push_back({events[i], news[i].serial, context_.clock.Now()});
+  }
+  if (!live.empty() && context_.delivery.HasSubscribers()) DeliverShared(std::move(live), std::move(delivered));
+  return status;
+}
+
+Status EventPipeline::SaveBulk(std::span<const Event> events, std::span<SaveResult> results, bool are_news) {
   std::vector<bool> unbanned;
   for (const Event& event : events) unbanned.push_back(context_.rules->decided().MaySee(event.view()));
-  if (std::ranges::find(unbanned, false) == unbanned.end()) return SaveUnbannedBulk(events, results);
-  return SaveChosen(unbanned, events, results, [this](std::span<const Event> some, std::span<SaveResult> saved) {
-    return SaveUnbannedBulk(some, saved);
+  if (std::ranges::find(unbanned, false) == unbanned.end()) return SaveUnbannedBulk(events, results, are_news);
+  return SaveChosen(unbanned, events, results, [&](std::span<const Event> some, std::span<SaveResult> saved) {
+    return SaveUnbannedBulk(some, saved, are_news);
   });
 }
 
-Status EventPipeline::SaveUnbannedBulk(std::span<const Event> events, std::span<SaveResult> results) {
+Status EventPipeline::SaveUnbannedBulk(std::span<const Event> events, std::span<SaveResult> results, bool are_news) {
   if (events.empty()) return Status();
   if (context_.disk_budget != nullptr)
     if (std::string full = context_.disk_budget->RefusalOfImport(); !full.empty())
       return Status::Error(std::move(full));
-  if (context_.import_plugin == nullptr) return SaveAllBulk(events, results);
-  return SaveAllowed(
-      *context_.import_plugin, context_.wall_clock.NowSeconds(), events, results,
-      [this](std::span<const Event> allowed, std::span<SaveResult> saved) { return SaveAllBulk(allowed, saved); });
+  if (context_.import_plugin == nullptr) return SaveAllBulk(events, results, are_news);
+  return SaveAllowed(*context_.import_plugin, context_.wall_clock.NowSeconds(), events, results,
+                     [&](std::span<const Event> allowed, std::span<SaveResult> saved) {
+                       return SaveAllBulk(allowed, saved, are_news);
+                     });
 }
 
-Status EventPipeline::SaveAllBulk(std::span<const Event> events, std::span<SaveResult> results) {
-  Status status = commit_.SaveBulk(events, results);
+Status EventPipeline::SaveAllBulk(std::span<const Event> events, std::span<SaveResult> results, bool are_news) {
+  Status status = commit_.SaveBulk(events, results, are_news);
   write_health_.Note(status);
-  for (size_t i = 0; i < events.size() && results[i].settled; ++i)
-    if (results[i].outcome == SaveOutcome::kSaved) context_.counters.CountSavedEvent(events[i].view().kind());
+  const bool are_watched = !are_news && context_.delivery.HasWatchers();
+  std::vector<LiveEvent> saved;
+  for (size_t i = 0; i < events.size() && results[i].settled; ++i) {
+    if (results[i].outcome != SaveOutcome::kSaved) continue;
+    context_.counters.CountSavedEvent(events[i].view().kind());
+    if (are_watched) saved.push_back({events[i], results[i].serial, context_.clock.Now()});
+  }
+  if (!saved.empty()) context_.delivery.TellWatchers(saved);
   return status;
 }
 

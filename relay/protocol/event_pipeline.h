@@ -91,8 +91,16 @@ class EventPipeline {
 
   // Saves events of an import with GroupCommit::SaveBulk, and returns its status. Refuses those that administrators
   // have banned, and, if imports ask the write plugin, those that it does not accept (save_allowed.h). Counts the saved
-  // events in the metrics but does not deliver them to live subscribers, because these are old events.
-  Status SaveBulk(std::span<const Event> events, std::span<SaveResult> results);
+  // events in the metrics but does not deliver them to live subscribers, because these are old events; only watchers
+  // (LiveWatcher) see them.
+  Status SaveBulk(std::span<const Event> events, std::span<SaveResult> results) {
+    return SaveBulk(events, results, /*are_news=*/false);
+  }
+  // Does the same with events of another relay, some of which may be new to subscribers. Those whose created_at is
+  // `news_since` or later are saved as news (GroupCommit::SaveBulk), and the saved ones delivered with DeliverShared,
+  // which gets `delivered`. Does not call it if there are none.
+  Status SaveNews(std::span<const Event> events, std::span<SaveResult> results, uint64_t news_since,
+                  std::function<void()> delivered);
 
   // Removes the events with these ids with GroupCommit::RemoveBulk, as bulk work, and returns their number. Deletion
   // requests of authors are unaffected, and the events can be saved again.
@@ -120,8 +128,9 @@ class EventPipeline {
     bool accepted = false;
     std::string text;
   };
-  Status SaveUnbannedBulk(std::span<const Event> events, std::span<SaveResult> results);
-  Status SaveAllBulk(std::span<const Event> events, std::span<SaveResult> results);
+  Status SaveBulk(std::span<const Event> events, std::span<SaveResult> results, bool are_news);
+  Status SaveUnbannedBulk(std::span<const Event> events, std::span<SaveResult> results, bool are_news);
+  Status SaveAllBulk(std::span<const Event> events, std::span<SaveResult> results, bool are_news);
   Work JudgeAll(const std::shared_ptr<Judging>& judging, Work expected);
   void Read(std::string_view text, std::unique_ptr<EventParser>* parser, Judging* judging);
   Work SearchWords(const std::shared_ptr<Judging>& judging);

@@ -16,8 +16,8 @@ constexpr size_t kHalfAtOnce = 32;
 // A batch of events about which the plugin is asked.
 class AskedBatch {
  public:
-  AskedBatch(PolicyPlugin& plugin, uint64_t received_at, std::span<const Event> events)
-      : plugin_(plugin), received_at_(received_at), events_(events), verdicts_(events.size()) {}
+  AskedBatch(PolicyPlugin& plugin, uint64_t received_at, std::span<const Event> events, const PluginSource& source)
+      : plugin_(plugin), received_at_(received_at), events_(events), source_(source), verdicts_(events.size()) {}
   // Waits for the callbacks of the questions under way, because they use this object.
   ~AskedBatch() { (void)Await(asked_); }
   AskedBatch(const AskedBatch&) = delete;
@@ -28,7 +28,7 @@ class AskedBatch {
   Status Ask() {
     for (; asked_ < events_.size(); ++asked_) {
       if (asked_ % kHalfAtOnce == 0 && !Await(asked_ - std::min(asked_, kHalfAtOnce)).ok()) break;
-      plugin_.Ask(QuestionAbout(events_[asked_].view(), received_at_, kImportSource),
+      plugin_.Ask(QuestionAbout(events_[asked_].view(), received_at_, source_),
                   [this, i = asked_](PluginVerdict verdict) { Settle(i, std::move(verdict)); });
     }
     return Await(asked_);
@@ -54,6 +54,7 @@ class AskedBatch {
   PolicyPlugin& plugin_;
   const uint64_t received_at_;
   const std::span<const Event> events_;
+  const PluginSource source_;
   std::vector<PluginVerdict> verdicts_;  // the callback of a question writes its element
   size_t asked_ = 0;
   Mutex mutex_;
@@ -84,8 +85,8 @@ Status SaveChosen(const std::vector<bool>& chosen, std::span<const Event> events
 }
 
 Status SaveAllowed(PolicyPlugin& plugin, uint64_t received_at, std::span<const Event> events,
-                   std::span<SaveResult> results, const SaveEvents& save) {
-  AskedBatch asked(plugin, received_at, events);
+                   std::span<SaveResult> results, const SaveEvents& save, const PluginSource& source) {
+  AskedBatch asked(plugin, received_at, events, source);
   if (Status failed = asked.Ask(); !failed.ok()) return failed;
   std::vector<bool> accepted;
   for (const PluginVerdict& verdict : asked.verdicts()) accepted.push_back(verdict.action == PluginAction::kAccept);

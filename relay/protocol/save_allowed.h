@@ -26,6 +26,6 @@ Status SaveChosen(const std::vector<bool>& chosen, std::span<const Event> events
 // accepted events with SaveChosen. Returns an error, and saves nothing, if the plugin did not answer a question and the
 // operator's rule is to refuse then; the caller may try again. `received_at` is in seconds since 1970.
 Status SaveAllowed(PolicyPlugin& plugin, uint64_t received_at, std::span<const Event> events,
-                   std::span<SaveResult> results, const SaveEvents& save);
+                   std::span<SaveResult> results, const SaveEvents& save, const PluginSource& source = kImportSource);
 
 }  // namespace weir

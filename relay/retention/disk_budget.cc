@@ -8,21 +8,38 @@
 #include "relay/store/keys.h"
 
 namespace weir {
+namespace {
+
+// Returns an average that follows `value` within about `lag` seconds.
+double Follow(double average, double value, double passed, double lag) {
+  return value + (average - value) * std::exp(-passed / lag);
+}
+
+}  // namespace
 
 void DiskBudget::Note(const DiskUse& use, TimePoint now) {
   const MutexLock lock(mutex_);
   const uint64_t live = use.disk_bytes - std::min(use.disk_bytes, use.removed_bytes);
   const double bytes_of_one =
       std::max(1.0, static_cast<double>(live) / static_cast<double>(std::max<uint64_t>(1, use.events)));
+  NoteOthers(use, now);
   NoteUsual(use, bytes_of_one, now);
-  used_ = use.disk_bytes;
+  used_ = use.file_bytes > 0 ? use.file_bytes : use.disk_bytes;
   live_ = live;
   const auto budget = static_cast<double>(bytes_);
-  const double over = static_cast<double>(live) + usual_removed_ - budget;
+  const double over = static_cast<double>(live) + usual_removed_ + usual_others_ - budget;
   const double go = over > 0 ? std::ceil((over + kRemovedAtOnce * budget) / bytes_of_one) : 0;
   events_to_go_ = std::min(use.events, static_cast<uint64_t>(go));
   if (events_to_go_ == 0) nothing_left_ = false;
   SetRoom(live);
+}
+
+void DiskBudget::NoteOthers(const DiskUse& use, TimePoint now) {
+  if (use.file_bytes == 0) return;
+  const auto others = std::min(static_cast<double>(use.file_bytes - std::min(use.file_bytes, use.disk_bytes)),
+                               kMostOthers * static_cast<double>(bytes_));
+  const double passed = samples_.empty() ? 0 : ToSeconds(now - samples_.back().at);
+  usual_others_ = samples_.empty() ? others : Follow(usual_others_, others, passed, ToSeconds(kOthersLag));
 }
 
 void DiskBudget::NoteUsual(const DiskUse& use, double bytes_of_one, TimePoint now) {
@@ -42,9 +59,8 @@ void DiskBudget::NoteUsual(const DiskUse& use, double bytes_of_one, TimePoint no
   const Sample& since = samples_.front();
   const double most = std::min(there, kMostUsual * static_cast<double>(bytes_));
   const double usual = std::min(most, sample.saved - since.saved);
-  const double lag = ToSeconds(now - since.at);
-  const double passed = ToSeconds(now - last.at);
-  usual_removed_ = usual + (usual_removed_ - usual) * (lag > 0 ? std::exp(-passed / lag) : 0);
+  const double lag = std::max(ToSeconds(kLeastLag), ToSeconds(now - since.at) * kUsualLag);
+  usual_removed_ = Follow(usual_removed_, usual, ToSeconds(now - last.at), lag);
 }
 
 void DiskBudget::SetRoom(uint64_t live_bytes) {

@@ -5,11 +5,12 @@
 // a removal for minutes, and a sweeper that looked only at the size would remove far too much. The budget divides the
 // size into live bytes and bytes of removed events (EventStore::RemovedBytes), and decides by the live bytes:
 //
-//   live bytes + usual bytes of removed events <= budget
+//   live bytes + usual bytes of removed events + usual bytes of logs and copies <= budget
 //
 // The usual bytes are those that would be there if as much was removed as is saved: the removed bytes that are there
 // now were removed since some time, because the oldest come back first, and the usual bytes are those that were saved
-// since then. So a large removal, such as after the budget was lowered, does not itself cause further removals.
+// since then. So a large removal, such as after the budget was lowered, does not itself cause further removals. The
+// logs and the copies that compactions write come and go within seconds, so their average counts.
 //
 // If events come faster than they can be removed, the room gets less: first for imports, then for authors who are not
 // known, then for all. The live bytes decide, because removed ones may come back only when more is written. They are
@@ -38,6 +39,7 @@ struct DiskUse {
   uint64_t events = 0;
   uint64_t disk_bytes = 0;
   uint64_t removed_bytes = 0;  // the part of disk_bytes that removed events take
+  uint64_t file_bytes = 0;     // the size of all files; 0: not known, disk_bytes counts
 };
 
 class DiskBudget {
@@ -48,9 +50,20 @@ class DiskBudget {
   static constexpr double kStrangersWait = 0.05;
   static constexpr double kAllWait = 0.10;
   static constexpr uint64_t kSlackBytes = 32 << 20;
-  // Removals begin when the budget is reached, and end this part below it.
-  static constexpr double kRemovedAtOnce = 0.01;
+  // RocksDB's buffers have at least 1 MiB each, and files, copies and removed events of some fifty buffers are always
+  // there. Beside a smaller budget they are large.
+  static constexpr uint64_t kLeastSteadyBytes = 1'000'000'000;
+  // Removals begin when the budget is reached, and end this part below it. So they are small and steady.
+  static constexpr double kRemovedAtOnce = 0.001;
+  // The usual bytes follow in this part of the time in which removed bytes come back, and those of the logs in a
+  // minute.
+  static constexpr double kUsualLag = 0.25;
+  static constexpr Duration kLeastLag = std::chrono::seconds(20);
+  static constexpr Duration kOthersLag = std::chrono::minutes(1);
+  // The most that is left free for removed events, and for logs and copies. Beside a budget that is small for RocksDB's
+  // buffers these would leave no room for live events.
   static constexpr double kMostUsual = 0.40;
+  static constexpr double kMostOthers = 0.10;
   static constexpr size_t kMostSamples = 2000;
 
   explicit DiskBudget(uint64_t bytes) : bytes_(bytes) {}
@@ -83,6 +96,7 @@ class DiskBudget {
     double saved = 0;
   };
   void NoteUsual(const DiskUse& use, double bytes_of_one, TimePoint now) WEIR_REQUIRES(mutex_);
+  void NoteOthers(const DiskUse& use, TimePoint now) WEIR_REQUIRES(mutex_);
   void SetRoom(uint64_t live_bytes) WEIR_REQUIRES(mutex_);
 
   const uint64_t bytes_;
@@ -91,6 +105,7 @@ class DiskBudget {
   uint64_t events_before_ WEIR_GUARDED_BY(mutex_) = 0;   // stored at the last look
   uint64_t removed_before_ WEIR_GUARDED_BY(mutex_) = 0;  // NoteRemoved since the last look, in events
   double usual_removed_ WEIR_GUARDED_BY(mutex_) = 0;
+  double usual_others_ WEIR_GUARDED_BY(mutex_) = 0;  // bytes of files beside the tables and memtables
   uint64_t least_used_ WEIR_GUARDED_BY(mutex_) = UINT64_MAX;
   uint64_t events_to_go_ WEIR_GUARDED_BY(mutex_) = 0;
   // The members below are written under mutex_ only.

@@ -47,6 +47,7 @@ class Sweeper {
 
   struct Parts {
     const EventStore& store;
+    std::string directory;  // the store's, whose files all count for the budget; empty: its tables count
     BulkReads::Admit admit;
     FilteredRemoval::Remove remove;                       // removes as bulk work
     std::function<std::shared_ptr<const Rules>()> rules;  // the rules that hold now

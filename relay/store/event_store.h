@@ -94,8 +94,9 @@ struct EventPlace {
 // The answer shows the store at one moment: on RocksDB when Find was called, on PostgreSQL when Next was first called.
 // It has no event that was saved later. On RocksDB it has all matching events of that moment, even if they are deleted
 // while the query runs. On PostgreSQL, and on RocksDB after Suspend, events that were deleted or replaced since that
-// moment may be missing. The version that replaced such an event was saved later, so it is missing, too. A caller that
-// also receives live events gets it as a live event; a count misses it.
+// moment may be missing. On RocksDB the version that replaced such an event was saved later, so it is missing, too: a
+// caller that also receives live events gets it as a live event. On PostgreSQL another relay may have saved it, which
+// tells this one later; so a query that comes by the new version hands it out, and has it in its moment.
 //
 // Between two calls of Next a query on RocksDB pins no block and no record in the block cache.
 class Query {
@@ -109,7 +110,7 @@ class Query {
   // Returns an error if the store cannot be read.
   virtual Result<Progress> Next(const Slice& slice, const OnMatch& on_match) = 0;
 
-  // Returns the moment of the query: events that were saved later are not in the answer. Valid after the first
+  // Returns the moment of the query: events that it does not have are not in the answer. Valid after the first
   // successful Next.
   virtual const Moment& moment() const = 0;
   // Returns true if the answer has every stored match, false if a limit may have cut off some (NIP-67). Valid after

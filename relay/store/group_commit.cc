@@ -25,6 +25,7 @@ const char* const kShuttingDown = "shutting down";
 struct GroupCommit::BulkWrite {
   std::span<const Event> events;  // events that are left
   std::span<SaveResult> results;
+  bool are_news = false;
   Status status;
   bool done = false;
 };
@@ -183,8 +184,9 @@ void GroupCommit::PutBack(size_t settled) {
 void GroupCommit::WriteBulk() {
   BulkWrite* const write = bulk_.front();
   const Result<size_t> saved = FaultsAsErrors<size_t>([this, write] {
-    return store_.SaveSomeHistory(write->events, believed_.NowSeconds(), kBulkWrites * limits_.max_work,
-                                  write->results);
+    const Work most = kBulkWrites * limits_.max_work;
+    return write->are_news ? store_.SaveSome(write->events, believed_.NowSeconds(), most, write->results)
+                           : store_.SaveSomeHistory(write->events, believed_.NowSeconds(), most, write->results);
   });
   writes_since_bulk_ = 0;
   if (saved.ok()) {
@@ -272,10 +274,10 @@ void GroupCommit::Submit(Submissions submissions) {
   if (!all.ok()) Refuse(submissions, all.status());
 }
 
-Status GroupCommit::SaveBulk(std::span<const Event> events, std::span<SaveResult> results) {
+Status GroupCommit::SaveBulk(std::span<const Event> events, std::span<SaveResult> results, bool are_news) {
   if (events.empty()) return Status();
   std::ranges::fill(results, SaveResult());
-  BulkWrite write{.events = events, .results = results, .status = {}};
+  BulkWrite write{.events = events, .results = results, .are_news = are_news, .status = {}};
   MutexLock lock(mutex_);
   if (stopping_) return Status::Error(kShuttingDown);
   waiting_bulk_.push_back(&write);

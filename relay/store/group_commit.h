@@ -105,7 +105,8 @@ class GroupCommit {
   // are saved before those of the next. Returns the store's error, or "shutting down" if Stop is called before all are
   // saved; the outcomes of results with `settled` are final even then. Does not call `done`. All calls must have
   // returned before this object is destroyed.
-  Status SaveBulk(std::span<const Event> events, std::span<SaveResult> results);
+  // If `are_news`, other relays on the same store pass the events to their subscribers (EventStore::SaveSome).
+  Status SaveBulk(std::span<const Event> events, std::span<SaveResult> results, bool are_news = false);
   // Removes the events with these ids, in pieces that take turns with the other removals, and returns when all are
   // removed, with the number of events that were stored. Adds no deletion mark, so the events can be saved again. If
   // several threads call RemoveBulk, the events of one call are removed before those of the next. Returns the store's

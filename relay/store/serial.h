@@ -1,5 +1,6 @@
 // Serial: the sequence number that a store assigns to an event when it saves the event. Moment: the set of events that
-// a store has at one time. A moment is represented by the last serial of each origin.
+// a store has at one time. A moment is represented by the last serial of each origin, and by single serials beyond
+// them.
 //
 // An origin is a series of serials, which one process at a time assigns. A RocksDB database has one origin, 0. In a
 // PostgreSQL database each process that saves events has an origin of its own, and a relay has a second one for the old
@@ -23,7 +24,9 @@ struct Serial {
 class Moment {
  public:
   // Returns true if the event with this serial is in the moment, and always if its number is 0.
-  bool Has(Serial serial) const { return serial.number <= NumberOf(serial.origin); }
+  bool Has(Serial serial) const {
+    return serial.number <= NumberOf(serial.origin) || std::ranges::binary_search(later_, serial);
+  }
   // Returns the number of the last serial of this origin; 0 if the origin had stored nothing.
   uint64_t NumberOf(uint32_t origin) const {
     const auto found = std::ranges::lower_bound(last_, origin, {}, &Serial::origin);
@@ -42,11 +45,17 @@ class Moment {
       found->number = std::max(found->number, to.number);
     }
   }
+  // Adds one event alone, which was saved later. last() does not show it.
+  void AddOne(Serial serial) {
+    const auto place = std::ranges::lower_bound(later_, serial);
+    if (place == later_.end() || *place != serial) later_.insert(place, serial);
+  }
   // Returns the last serial of each origin, in the order of the origins.
   const std::vector<Serial>& last() const { return last_; }
 
  private:
-  std::vector<Serial> last_;  // one for each origin, in the order of the origins
+  std::vector<Serial> last_;   // one for each origin, in the order of the origins
+  std::vector<Serial> later_;  // single events beyond those, sorted
 };
 
 }  // namespace weir

@@ -50,7 +50,10 @@ def start_all(weir, directory, stack):
     gate = {**relay, "QUOTA_STORE": f"sqlite:{directory}/quota.db", "KEYED_STORE": redis, "QUOTA_API": "all",
             "TLS_CERT": f"{directory}/full.pem", "TLS_KEY": f"{directory}/key.pem"}
     plugin = """exec sed -u 's/.*"event":{.*"id":"\\([0-9a-f]\\{64\\}\\)".*/{"id":"\\1","action":"accept"}/'"""
-    relays = {"rocksdb": {**relay, "WRITE_PLUGIN": plugin, "MAX_DISK_GB": 1}, "short": {**relay, **short}, "one": {**relay, "STORE": database, "ORIGIN": "one"},
+    with open(relay["CONFIG"], encoding="utf-8") as example, open(f"{directory}/weir.yaml", "w", encoding="utf-8") as file:
+        file.write(example.read() + '\nrouter: {peers: {relays: ["ws://127.0.0.1:1"]}}\n')
+    full = {"WRITE_PLUGIN": plugin, "MAX_DISK_GB": 1, "CONFIG": f"{directory}/weir.yaml"}
+    relays = {"rocksdb": {**relay, **full}, "short": {**relay, **short}, "one": {**relay, "STORE": database, "ORIGIN": "one"},
               "two": {**relay, "STORE": database, "ORIGIN": "two"}}
     ports = {name: stack.enter_context(servers.weir(weir, "relay", {**settings, "DATA_DIR": f"{directory}/{name}"}, directory))
              for name, settings in relays.items()}

@@ -48,6 +48,7 @@ std::vector<Attack> FrameAttacks();
 std::vector<Attack> FloodAttacks();
 std::vector<Attack> Http2Attacks();
 std::vector<Attack> LimiterAttacks();
+std::vector<Attack> LinkAttacks();
 std::vector<Attack> TlsAttacks();
 
 // Returns an address from which attacks come. The quiet client has the address 127.0.0.200.

@@ -146,7 +146,7 @@ Result<Verdict> Try(const Attack& attack, const Options& options) {
 int RunAll(const Options& options) {
   std::vector<Attack> attacks;
   for (auto& more : {WriteAttacks(), LiveAttacks(), ReadAttacks(), AddressAttacks(), FrameAttacks(), FloodAttacks(),
-                     Http2Attacks(), LimiterAttacks(), TlsAttacks()})
+                     Http2Attacks(), LimiterAttacks(), LinkAttacks(), TlsAttacks()})
     attacks.insert(attacks.end(), more.begin(), more.end());
   constexpr const char* kHead = "%-23s | %-29s | %-29s | %-21s |\n";
   std::printf(kHead, "", "OK ms: p50, p99, max", "EOSE ms: p50, p99, max", "MiB: may grow by, has,");

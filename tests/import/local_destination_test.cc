@@ -6,6 +6,7 @@
 #include <atomic>
 #include <filesystem>
 #include <fstream>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -127,21 +128,24 @@ TEST_F(LocalDestinationTest, HoldsNoMoreThanItsWindow) {
                          own_bytes += bytes;
                        },
                    .window_bytes = 3 * WeightOf(NoteChunk(11))};
-  LocalDestination destination(std::move(parts), {.judge = {}, .threads = 2}, Count());
+  std::optional<LocalDestination> destination;
+  destination.emplace(std::move(parts), DestinationOptions{.judge = {}, .threads = 2}, Count());
   std::atomic<uint64_t> pushed{0};
   std::thread pusher([&] {
     for (uint64_t i = 10; i < 30; ++i)
-      if (destination.Push(NoteChunk(i))) ++pushed;
+      if (destination->Push(NoteChunk(i))) ++pushed;
   });
   save.WaitForSave();
   EXPECT_LE(pushed, 3U);
   EXPECT_LE(own_bytes, static_cast<int64_t>(3 * WeightOf(NoteChunk(11)) * 5 / 2));
   save.LetGo();
   pusher.join();
-  EXPECT_TRUE(destination.Finish().ok());
+  EXPECT_TRUE(destination->Finish().ok());
   EXPECT_EQ(pushed, 20U);
   EXPECT_EQ(imported_, 20U);
   EXPECT_EQ(own_bytes, 0);
+  destination.reset();
+  EXPECT_EQ(own_bytes, 0) << "chunks that were dropped count no more";
 }
 
 // A reject costs more than the byte that is rejected.

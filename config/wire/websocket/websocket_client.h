@@ -39,6 +39,8 @@ class WebSocketClient {
   Status Open(const Patience& patience);
   // Sends one text message. The server may not have received it when the call returns.
   Status Send(std::string_view text, const Patience& patience);
+  // Asks the server for a pong. One that comes counts in bytes_received; Receive does not return it.
+  Status Ping(const Patience& patience) { return SendFrame(WebSocketOpcode::kPing, {}, patience); }
   // Returns the next message, which is valid until the next call of any function; nullopt if the patience ends first.
   // Answers the server's pings. If the server closes the connection, returns an error with its reason.
   Result<std::optional<std::string_view>> Receive(const Patience& patience);

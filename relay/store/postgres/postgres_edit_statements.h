@@ -40,12 +40,14 @@ inline constexpr PostgresStatement kAddTags{
     "INSERT INTO weir_tags (tag, kind, created_at, id)"
     " SELECT tag, kind, created_at, id FROM unnest($1::bigint[], $2::int[], $3::bigint[], $4::bytea[])"
     " AS t (tag, kind, created_at, id)"};
-// Locks the rows of the events, and passes over those that are removed meanwhile.
+// Locks the rows of the events, in the order of their ids, in which removals lock them, too; otherwise both could wait
+// for each other. Passes over those that are removed meanwhile.
 inline constexpr PostgresStatement kAddWords{
     "add_words",
     "INSERT INTO weir_words (id, kind, created_at, words) SELECT w.id, w.kind, w.created_at, w.words::tsvector"
     " FROM unnest($1::bytea[], $2::int[], $3::bigint[], $4::text[]) AS w (id, kind, created_at, words)"
-    " JOIN weir_events e ON e.id = w.id FOR KEY SHARE OF e ON CONFLICT DO NOTHING"};
+    " JOIN (SELECT id FROM weir_events WHERE id = ANY($1::bytea[]) ORDER BY id FOR KEY SHARE) AS e ON e.id = w.id"
+    " ON CONFLICT DO NOTHING"};
 inline constexpr PostgresStatement kHaveWords{
     "have_words",
     "UPDATE weir_searched SET high = $4::bigint WHERE origin = $1::int AND kinds = $2::text AND high = $3::bigint"};

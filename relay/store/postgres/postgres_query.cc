@@ -187,8 +187,16 @@ bool PostgresQuery::Judge(const OnMatch& on_match) {
   const Candidate candidate = std::move(found_.front());
   found_.pop_front();
   judged_ = candidate.event.place;
-  if (is_gone || !moment_.Has(candidate.event.serial)) return true;
+  if (is_gone || !IsInAnswer(candidate.event)) return true;
   HandOut(EventView(candidate.event.record), std::span(candidate.finders), on_match);
+  return true;
+}
+
+// Adds a newer version to the moment, so that it does not come as a live event, too.
+bool PostgresQuery::IsInAnswer(const FoundEvent& event) {
+  if (moment_.Has(event.serial)) return true;
+  if (keeps_to_moment_ || !HasAddress(EventView(event.record).kind())) return false;
+  moment_.AddOne(event.serial);
   return true;
 }
 

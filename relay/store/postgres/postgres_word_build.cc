@@ -22,7 +22,7 @@ constexpr std::string_view kTables =
 constexpr PostgresStatement kOwedWords{
     "owed_words",
     "SELECT o.origin, o.serial, s.kinds, s.low, s.high, s.rest, sum(CASE WHEN s.origin IS NULL"
-    " THEN greatest(o.events, 0) ELSE s.rest END) OVER ()::bigint"
+    " THEN greatest(o.events, 0) ELSE s.rest + least(o.serial - s.high, greatest(o.events, 0)) END) OVER ()::bigint"
     " FROM weir_origins o LEFT JOIN weir_searched s ON s.origin = o.origin"
     " WHERE s.origin IS NULL OR s.high < o.serial OR s.low > 0"
     " ORDER BY s.origin IS NULL DESC, s.high < o.serial DESC, o.origin LIMIT 1"};
@@ -191,7 +191,8 @@ Result<WordPiece> BuildWords(PostgresEdit& edit, const SearchedEvents& searched,
                   .Int64(rest),
               1);
   piece.events = words.ids.size();
-  piece.left -= std::min(piece.left, static_cast<uint64_t>(row.Int(0, 5) - rest));
+  const int64_t done = is_newer ? (is_all ? serial : last) - high : row.Int(0, 5) - rest;
+  piece.left -= std::min(piece.left, static_cast<uint64_t>(done));
   return piece;
 }
 

@@ -22,11 +22,12 @@ constexpr size_t kMostSummaryLines = 4;
 constexpr size_t kMostProblemLines = 6;
 
 using Names = std::span<const std::string_view>;
-constexpr std::array<std::string_view, 9> kOverviewTables = {"imports", "exports",   "clients", "kinds", "refusals",
-                                                             "marks",   "latencies", "memory",  "levels"};
+constexpr std::array<std::string_view, 10> kOverviewTables = {"imports",  "exports", "links",     "clients", "kinds",
+                                                              "refusals", "marks",   "latencies", "memory",  "levels"};
 constexpr std::array<std::string_view, 6> kClientsTables = {"clients",  "connections", "kinds",
                                                             "refusals", "standing",    "latencies"};
-constexpr std::array<std::string_view, 5> kImportsTables = {"imports", "exports", "marks", "delete", "retention"};
+constexpr std::array<std::string_view, 6> kImportsTables = {"imports", "exports", "links",
+                                                            "marks",   "delete",  "retention"};
 constexpr std::array<std::string_view, 4> kLimitersTables = {"quotas", "keys", "endpoints", "ratelimit"};
 constexpr std::array<std::string_view, 8> kEngineTables = {"signals", "controllers", "memory",       "levels",
                                                            "engine",  "changed",     "stored_kinds", "stored_days"};

@@ -2,6 +2,8 @@
 #include "relay/retention/sweeper.h"
 
 #include <atomic>
+#include <filesystem>
+#include <fstream>
 #include <functional>
 #include <optional>
 #include <string>
@@ -29,6 +31,7 @@ class SweeperTest : public testing::Test {
     if (budget_bytes) budget_.emplace(*budget_bytes);
     sweeper_ = std::make_unique<Sweeper>(Sweeper::Parts{
         .store = *store_,
+        .directory = directory_ / "db",
         .admit = nullptr,
         .remove = [this](std::span<const EventId> ids, const std::atomic<bool>& cancelled) -> Result<uint64_t> {
           if (before_removal_) before_removal_(cancelled);
@@ -158,6 +161,17 @@ TEST_F(SweeperTest, ASweepEndsWhenTheRulesChange) {
   EXPECT_EQ(sweeper_->Stats().failures, 0U);
   Look(AgeSweep::kRunEvery);
   EXPECT_EQ(events(), kRemovedTogether + 10);
+}
+
+TEST_F(SweeperTest, AllFilesOfTheStoreCountForTheBudget) {
+  MakeSweeper(100'000'000);
+  Look();
+  const uint64_t before = budget_->used_bytes();
+  const std::string copy = directory_ / "db/copy";
+  std::ofstream(copy) << "a compaction writes it";
+  std::filesystem::resize_file(copy, 200'000'000);
+  Look();
+  EXPECT_GT(budget_->used_bytes(), before + 190'000'000);
 }
 
 TEST_F(SweeperTest, TheBudgetIsHeldDuringALongSweepByAge) {

@@ -63,6 +63,27 @@ class PostgresRaceTest : public testing::Test {
   const Event deletion_ = ToEvent(Plain(Author(1), 1001, 5, {{"e", ToHex(note_.view().id())}}));
 };
 
+// The query would find neither version, if it left out the new one for its serial.
+TEST_F(PostgresRaceTest, AQueryHandsOutTheVersionThatReplacedOneSinceItsMoment) {
+  const auto here = OpenUsed("here");
+  const auto there = OpenUsed("there");
+  const Event old = ToEvent(Plain(Author(1), 1000, 0)), young = ToEvent(Plain(Author(1), 1001, 0));
+  ASSERT_EQ(Save(*here, old), SaveOutcome::kSaved);
+  const auto query = here->Find({Filter{.kinds = {{0}}}}, {});
+  std::vector<uint64_t> dates;
+  const auto take = [&](EventView event) { dates.push_back(event.created_at()); };
+  Result<Progress> progress = query->Next({.max_work = 1}, take);
+  ASSERT_TRUE(progress.ok() && progress.value() == Progress::kMore) << "the moment is read";
+  query->Suspend();
+  SaveResult result;
+  ASSERT_TRUE(there->SaveSome({&young, 1}, 0, kTurnWork, {&result, 1}).ok());
+  const Event note = ToEvent(Plain(Author(1), 1002, 1));
+  ASSERT_EQ(Save(*there, note), SaveOutcome::kSaved);
+  while (progress.ok() && progress.value() == Progress::kMore) progress = query->Next({}, take);
+  EXPECT_EQ(dates, (std::vector<uint64_t>{1001}));
+  EXPECT_TRUE(query->moment().Has(result.serial)) << "it does not come as a live event, too";
+}
+
 TEST_F(PostgresRaceTest, TheFirstSaveOfANewRelayWaitsForADeletionThatDidNotKnowIt) {
   const auto here = OpenUsed("here");
   PostgresClient holds_deletion(database_.conninfo());

@@ -6,12 +6,15 @@
 
 #include <algorithm>
 #include <array>
+#include <functional>
 #include <map>
 #include <random>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "relay/store/postgres/postgres_words.h"
+#include "tests/fixtures/eventually.h"
 #include "tests/relay/store/postgres/postgres_fixture.h"
 #include "tests/relay/store/search_fixture.h"
 
@@ -103,6 +106,48 @@ TEST_F(PostgresSearchTest, ARelayWithoutTheSettingLosesNoWords) {
   EXPECT_TRUE(complete);
   SaveAll(*other, {Plain(Author(1), 9, 5, {{"e", two.id}})});
   EXPECT_EQ(ContentsOf(*searching, {SearchFor("word")}), (std::vector<std::string>{"word three", "word one"}));
+  EXPECT_EQ(WordsIn(database_), WordsFor(database_, *searching, {1}));
+}
+
+TEST_F(PostgresSearchTest, SaysThatWordsAreMissingUntilTheLastPieceOfALaterImport) {
+  const auto searching = OpenSearching(database_, {1}, "searches");
+  const auto importing = MustOpen(database_.Options("imports"));
+  const auto import = [&](uint64_t first) {
+    std::vector<PlainEvent> events;
+    for (uint64_t n = 0; n < 600; ++n) events.push_back(Plain(Author(1), first + n, 1, {}, "word"));
+    SaveAll(*importing, events);
+  };
+  import(1);
+  BuildAll(*searching);
+  import(1000);
+  ASSERT_TRUE(searching->BuildSearch(1).ok());
+  EXPECT_EQ(searching->Sizes().unsearched, 599U);
+  ASSERT_TRUE(searching->BuildSearch(1'000'000'000).ok());
+  EXPECT_GT(searching->Sizes().unsearched, 0U);
+  BuildAll(*searching);
+  EXPECT_EQ(searching->Sizes().unsearched, 0U);
+}
+
+// A removal locks the rows of its events in the order of their ids.
+TEST_F(PostgresSearchTest, TheBuildLocksEventsInTheOrderOfTheirIds) {
+  const auto searching = OpenSearching(database_, {1}, "searches");
+  const auto other = MustOpen(database_.Options("does not"));
+  std::vector<PlainEvent> events;
+  for (uint64_t n = 0; n < 8; ++n) events.push_back(Plain(Author(1), 1 + n, 1, {}, "word"));
+  std::ranges::sort(events, std::greater(), &PlainEvent::id);
+  for (const PlainEvent& event : events) SaveAll(*other, {event});
+  PostgresClient removal(database_.conninfo());
+  removal.Ask("BEGIN");
+  removal.Ask("SELECT 1 FROM weir_events WHERE id = '\\x" + events.back().id + "' FOR UPDATE");
+  std::thread build([&] { BuildAll(*searching); });
+  EXPECT_TRUE(Eventually([&] {
+    return database_.Ask(
+               "SELECT count(*) FROM pg_stat_activity WHERE wait_event_type = 'Lock'"
+               " AND datname = current_database()") != "0";
+  }));
+  EXPECT_EQ(database_.Ask("SELECT count(*) FROM (SELECT 1 FROM weir_events FOR UPDATE SKIP LOCKED) AS e"), "7");
+  removal.Ask("ROLLBACK");
+  build.join();
   EXPECT_EQ(WordsIn(database_), WordsFor(database_, *searching, {1}));
 }
 

@@ -1,0 +1,33 @@
+// Interrupt: waits for the first SIGINT or SIGTERM on a thread of its own, for commands that then end in order. A
+// second signal ends the program at once, with the status 1.
+//
+// Make it before any other thread, because it blocks the signals for all threads that begin later.
+#pragma once
+
+#include <thread>
+
+#include "config/clock.h"
+#include "config/mutex.h"
+#include "relay/process/logging.h"
+#include "relay/process/stop_signals.h"
+
+namespace weir {
+
+class Interrupt {
+ public:
+  // Also sets up logging, of errors alone.
+  explicit Interrupt(LogFormat log_format);
+  ~Interrupt();
+
+  // Returns true if the program shall stop, and waits at most this long for it.
+  bool CameWithin(Duration time);
+
+ private:
+  StopSignals signals_;
+  Mutex mutex_;
+  Condition changed_;
+  bool came_ WEIR_GUARDED_BY(mutex_) = false;
+  std::thread waiter_;
+};
+
+}  // namespace weir
