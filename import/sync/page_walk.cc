@@ -34,6 +34,7 @@ Result<bool> PageWalk::OnMessage(const RelayMessage& message, const Say& say, co
 
 // An event that is not valid goes to `take`, which says what is wrong with it, but does not move the walk.
 Status PageWalk::TakeEvent(std::string_view json, const Take& take) {
+  if (on_page_ + beyond_page_ >= kMostOfPage) return Status::Error("the relay gives no pages: one does not end");
   const Result<Event> parsed = parser_.Parse(json);
   if (!parsed.ok()) {
     ++beyond_page_;

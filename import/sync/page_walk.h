@@ -29,6 +29,8 @@ class PageWalk {
 
   // The usual limit of a relay.
   static constexpr uint64_t kEventsOfPage = 500;
+  // A relay that gives more for a REQ does not heed limits, and may not end at all.
+  static constexpr uint64_t kMostOfPage = 100'000;
 
   // The set must be sealed, and must outlive the object.
   PageWalk(SyncPart set, Filter filter, const EventLimits& limits);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <random>
 #include <utility>
 
 #include "relay/protocol/policy.h"
@@ -27,11 +28,19 @@ bool IsAboutSize(const std::string& refusal) {
                              [&](const char* words) { return refusal.find(words) != refusal.npos; });
 }
 
+std::array<uint64_t, 4> RandomKey() {
+  std::random_device random;
+  std::array<uint64_t, 4> key{};
+  for (uint64_t& number : key) number = (uint64_t{random()} << 32 | random()) | 1;
+  return key;
+}
+
 }  // namespace
 
 SyncSession::SyncSession(SyncParts parts)
     : parts_(std::move(parts)),
       say_([this](std::string_view message) { return parts_.relay.Say(message); }),
+      hash_{RandomKey()},
       offer_(EventOffer::ReadFrom(parts_.store),
              {.filters = {parts_.filter},
               .most_event_bytes = EventOffer::MostEventBytes(parts_.relay.information().most_message_bytes),
@@ -47,7 +56,7 @@ Status SyncSession::Run() {
     filter.until = to_compare_.back().until;
     to_compare_.pop_back();
     const SyncPart own(own_, filter.since, filter.until);
-    span_ = std::make_unique<Span>(std::move(filter), own);
+    span_ = std::make_unique<Span>(std::move(filter), own, hash_);
     Status ran = RunSpan();
     AddSpan(&counts_);
     span_.reset();
@@ -197,8 +206,12 @@ Status SyncSession::OnMessage(const RelayMessage& message) {
     taken = span_->pages ? span_->pages->OnMessage(message, say_, take_matching) : span_->rounds.OnMessage(message);
   if (!taken.ok()) return taken.status();
   if (taken.value()) heard_ = Clock::System().Now();
-  if (!taken.value())
+  if (!taken.value()) {
+    const TimePoint began = Clock::System().Now();
     if (Status other = parts_.on_other(message); !other.ok()) return other;
+    heard_ += Clock::System().Now() - began;  // the time that this side took is no silence of the relay
+  }
+  if (fetch_.missing() > kMostMissing) return Status::Error("the relay does not give the events that it announces");
   return span_->pages || span_->rounds.refusal().empty() ? Status() : OnRefusal();
 }
 

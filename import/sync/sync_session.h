@@ -13,6 +13,7 @@
 // Threads: one thread runs a session.
 #pragma once
 
+#include <array>
 #include <chrono>
 #include <cstring>
 #include <functional>
@@ -63,6 +64,8 @@ class SyncSession {
   static constexpr Duration kLongestGuess = std::chrono::seconds(20);
   // Rounds that bring no new difference, one after the other; a relay that answers rightly needs a few.
   static constexpr int kMostIdleRounds = 1000;
+  // Events that the relay announces and does not give. Those that it deletes meanwhile are among them.
+  static constexpr uint64_t kMostMissing = 100'000;
 
   explicit SyncSession(SyncParts parts);
   SyncSession(const SyncSession&) = delete;
@@ -73,12 +76,16 @@ class SyncSession {
   SyncCounts counts() const;
 
  private:
+  // The relay chooses the ids that it announces, so the hash has a key that it does not know.
   struct IdHash {
     size_t operator()(const EventId& id) const {
-      size_t hash = 0;
-      std::memcpy(&hash, id.data(), sizeof hash);
-      return hash;
+      std::array<uint64_t, 4> words{};
+      std::memcpy(words.data(), id.data(), sizeof words);
+      uint64_t hash = 0;
+      for (size_t i = 0; i < words.size(); ++i) hash += key[i] * (words[i] ^ (words[i] >> 32));
+      return hash ^ (hash >> 32);
     }
+    std::array<uint64_t, 4> key;  // odd numbers
   };
   struct Times {
     uint64_t since;
@@ -86,7 +93,8 @@ class SyncSession {
   };
   // The comparison of a span of time.
   struct Span {
-    Span(Filter compared, SyncPart events) : filter(std::move(compared)), own(events) {}
+    Span(Filter compared, SyncPart events, const IdHash& hash)
+        : filter(std::move(compared)), own(events), known(0, hash) {}
 
     const Filter filter;
     const SyncPart own;
@@ -122,6 +130,7 @@ class SyncSession {
 
   const SyncParts parts_;
   const std::function<Status(std::string_view message)> say_;
+  const IdHash hash_;
   SyncSet own_;
   std::vector<Times> to_compare_;  // the youngest last
   std::unique_ptr<Span> span_;     // the one that is under way
