@@ -38,6 +38,7 @@ class MessageReader {
   ClientMessage ReadEvent();
   template <typename Request>
   ClientMessage ReadRequest();
+  std::optional<BadMessage> ReadFilters(bool first, std::vector<Filter>* filters);
   std::optional<BadMessage> ReadFilter(std::vector<Filter>* filters);
   template <typename Close>
   ClientMessage ReadClose();
@@ -116,20 +117,24 @@ template <typename Request>
 ClientMessage MessageReader::ReadRequest() {
   if (std::optional<BadMessage> bad = ReadSubscription()) return *std::move(bad);
   Request request;
-  bool first = false;
+  if (std::optional<BadMessage> bad = ReadFilters(/*first=*/false, &request.filters)) return *std::move(bad);
+  if (!in_.AtEnd()) return Bad("nothing may follow the message's array, but there is " + in_.Found());
+  request.subscription = std::move(subject_);
+  return request;
+}
+
+// Reads filters up to the end of an array. `first` is false if the array has an item already.
+std::optional<BadMessage> MessageReader::ReadFilters(bool first, std::vector<Filter>* filters) {
   while (true) {
     const JsonScanner::Step step = in_.NextItem(']', &first);
     if (step == JsonScanner::Step::kError) return Bad(in_.error());
     if (step == JsonScanner::Step::kEnd) break;
-    if (request.filters.size() == limits_.max_filters) {
+    if (filters->size() == limits_.max_filters)
       return Bad(Name() + " must have at most " + std::to_string(limits_.max_filters) + " filters, not more");
-    }
-    if (std::optional<BadMessage> bad = ReadFilter(&request.filters)) return *std::move(bad);
+    if (std::optional<BadMessage> bad = ReadFilter(filters)) return bad;
   }
-  if (!in_.AtEnd()) return Bad("nothing may follow the message's array, but there is " + in_.Found());
-  if (request.filters.empty()) return Bad(Name() + " must have a filter");
-  request.subscription = std::move(subject_);
-  return request;
+  if (filters->empty()) return Bad(Name() + " must have a filter");
+  return std::nullopt;
 }
 
 // Reads a filter behind those that were read before.
@@ -152,11 +157,14 @@ ClientMessage MessageReader::ReadClose() {
   return Close{std::move(subscription)};
 }
 
+// NIP-77 has one filter. NDK sends an array of filters, as older versions of the protocol allowed.
 ClientMessage MessageReader::ReadNegOpen() {
   if (std::optional<BadMessage> bad = ReadSubscription()) return *std::move(bad);
   NegOpen open;
   if (!in_.Expect(',')) return Bad(in_.error());
-  if (std::optional<BadMessage> bad = ReadFilter(&open.filters)) return *std::move(bad);
+  std::optional<BadMessage> wrong =
+      in_.Take('[') ? ReadFilters(/*first=*/true, &open.filters) : ReadFilter(&open.filters);
+  if (wrong) return *std::move(wrong);
   if (std::optional<BadMessage> bad = ReadHexAndEnd(&open.message)) return *std::move(bad);
   open.subscription = std::move(subject_);
   return open;

@@ -49,7 +49,7 @@ struct KeepAlive {};
 // The messages of NIP-77. `message` is negentropy's message (relay/negentropy), no longer in hexadecimal.
 struct NegOpen {
   std::string subscription;
-  std::vector<Filter> filters;  // always one
+  std::vector<Filter> filters;  // at least one
   std::string message;
 };
 struct NegMsg {

@@ -67,3 +67,34 @@ test('a profile is replaced', async () => {
   const found = await client.fetchEvents({ kinds: [0], authors: [pubkey] }, { closeOnEose: true });
   assert.deepEqual([...found].map(e => JSON.parse(e.content).name), ['second']);
 });
+
+test('NDK Sync learns by NIP-77 which events it lacks', async () => {
+  const { NDKSync } = await import('@nostr-dev-kit/sync');
+  const writer = await connect(NDKPrivateKeySigner.generate());
+  const author = (await writer.signer.user()).pubkey;
+  const events = [];
+  for (let i = 0; i < 40; ++i) {
+    const event = note(writer, `synced ${i}`);
+    event.created_at = 1700000000 + i;
+    await event.publish();
+    events.push(event);
+  }
+  // A cache that has half of them, and one event that the relay lacks.
+  const own = note(writer, 'only here');
+  own.created_at = 1700000100;
+  await own.sign();
+  const cached = new Map([...events.slice(0, 20), own].map(event => [event.id, event]));
+  const reader = await connect();
+  reader.cacheAdapter = {
+    locking: true,
+    query: () => [...cached.values()],
+    setEvent: async event => cached.set(event.id, event),
+  };
+  const sync = new NDKSync(reader);
+  const [connection] = reader.pool.connectedRelays();
+  assert.ok(await sync.checkRelaySupport(connection));
+  const result = await sync.sync({ kinds: [1], authors: [author] });
+  assert.deepEqual([...result.have], [own.id]);
+  assert.deepEqual(result.need, new Set(events.slice(20).map(event => event.id)));
+  assert.equal(cached.size, 41);
+});

@@ -125,6 +125,8 @@ TEST(ClientMessage, NegentropyIsReadFromHexadecimal) {
   EXPECT_EQ(std::get<NegOpen>(open).subscription, "n");
   EXPECT_EQ(std::get<NegOpen>(open).filters.size(), 1U);
   EXPECT_EQ(std::get<NegOpen>(open).message, std::string("a\0\xff", 3));
+  const ClientMessage of_ndk = ParseClientMessage(R"(["NEG-OPEN","n",[{"kinds":[1]},{"kinds":[7]}],"61"])");
+  EXPECT_EQ(std::get<NegOpen>(of_ndk).filters.size(), 2U);
   const ClientMessage message = ParseClientMessage(R"(["NEG-MSG","n","61"])");
   EXPECT_EQ(std::get<NegMsg>(message).subscription, "n");
   EXPECT_EQ(std::get<NegMsg>(message).message, "a");
@@ -136,6 +138,8 @@ TEST(ClientMessage, NegentropyIsReadFromHexadecimal) {
   EXPECT_EQ(Bad(R"(["NEG-OPEN","n",{},"61",4])"), "NEG-OPEN|n|JSON must have ] at byte 23, not ,");
   EXPECT_EQ(Bad(R"(["NEG-OPEN","n",{"kinds":1},"61"])").substr(0, 22), "NEG-OPEN|n|filter 1: k");
   EXPECT_EQ(Bad(R"(["NEG-OPEN","n","61"])"), "NEG-OPEN|n|filter 1: a filter must be a JSON object, not \"61\"");
+  EXPECT_EQ(Bad(R"(["NEG-OPEN","n",[],"61"])"), "NEG-OPEN|n|NEG-OPEN must have a filter");
+  EXPECT_EQ(Bad(R"(["NEG-OPEN","n",[{},4],"61"])"), "NEG-OPEN|n|filter 2: a filter must be a JSON object, not 4");
   EXPECT_EQ(Bad(R"(["NEG-OPEN"])"), "NEG-OPEN||JSON must have , at byte 11, not ]");
   EXPECT_EQ(Bad(R"(["NEG-STATUS","n"])").substr(0, 33), "unknown||unknown message \"NEG-STA");
 }

@@ -95,8 +95,15 @@ bool IsHex(const JsonTree& tree) {
 void CheckNegOpen(const ClientMessage& message, const std::vector<JsonTree>& items, bool has_subscription) {
   const auto* const open = std::get_if<NegOpen>(&message);
   const bool is_whole = has_subscription && items.size() == 4 && IsHex(items[3]);
-  const auto filters = is_whole ? ReadFilters({items[0], items[1], items[2]}) : std::nullopt;
-  Must((open != nullptr) == (filters && filters->size() == 1));
+  std::vector<JsonTree> request;
+  if (is_whole) request = {items[0], items[1]};
+  if (is_whole && items[2].type == JsonTree::kArray) {
+    request.insert(request.end(), items[2].items.begin(), items[2].items.end());
+  } else if (is_whole) {
+    request.push_back(items[2]);
+  }
+  const auto filters = is_whole ? ReadFilters(request) : std::nullopt;
+  Must((open != nullptr) == (filters && !filters->empty() && filters->size() <= MessageLimits{}.max_filters));
   if (open == nullptr) return;
   Must(open->subscription == items[1].text && open->filters == *filters && ToHex(open->message) == items[3].text);
 }
