@@ -12,6 +12,7 @@ namespace weir {
 namespace {
 
 constexpr std::chrono::milliseconds kHearEvery{250};
+constexpr uint64_t kSealSteps = 10'000'000;  // take about 0.1 s
 // Differences that wait to be carried over, before the next part of the sets is compared.
 constexpr size_t kMostWaiting = 20'000;
 
@@ -142,7 +143,9 @@ Status SyncSession::ReadOwn() {
     progress = parts_.reads ? parts_.reads->Next(*query, add) : query->Next(kSlice, add);
   }
   if (!progress.ok()) return progress.status();
-  own_.Seal();
+  while (!own_.Seal(kSealSteps))
+    if (const Result<bool> heard = parts_.relay.Hear(std::chrono::milliseconds(0), parts_.on_other); !heard.ok())
+      return heard.status();
   return {};
 }
 

@@ -60,7 +60,8 @@ std::unique_ptr<Gathering> MakeGathering(const RelayContext& context, const std:
                                          const std::vector<Filter>& filters, Verb verb, std::string message) {
   if (verb == Verb::kCount) return std::make_unique<Counting>(name, filters);
   if (verb != Verb::kNegOpen) return nullptr;
-  return std::make_unique<SyncDialogue>(name, std::move(message), context.settings.max_sync_events,
+  const bool has_limit = std::ranges::any_of(filters, [](const Filter& filter) { return filter.limit.has_value(); });
+  return std::make_unique<SyncDialogue>(name, std::move(message), has_limit, context.settings.max_sync_events,
                                         FrameBytesOf(context, name));
 }
 
@@ -239,6 +240,7 @@ void Request::Walk(Report* report) {
   slice_rules_ = rules.get();
   if (query_ == nullptr && (!gathering_ || gathering_->wants_query()))
     query_ = context_.store.Find(std::move(filters_), options_);
+  options_.ids_only.reset();  // the query has what it needs
   const Result<Progress> progress =
       gathering_ ? gathering_->Next(context_.store, query_.get(), slice_work_) : ReadEvents(report);
   if (!progress.ok()) {
@@ -247,6 +249,10 @@ void Request::Walk(Report* report) {
   }
   report->done = progress.value() == Progress::kDone;
   if (gathering_) report->refusal = gathering_->refusal();
+  // The index has decided about most events by the rules of the beginning.
+  const bool rules_changed = rules_generation_ != context_.rules->generation();
+  if (report->done && report->refusal.empty() && sync_ != nullptr && sync_->is_first() && rules_changed)
+    report->refusal = "error: the rules of this relay changed while the events were gathered; open it again";
   if (counting_ == nullptr && !report->done && query_ && query_->work() > kMostVisited)
     report->refusal = kLooksAtTooMuch;
   if (report->refusal.empty()) report->refusal = TakeGatheredMemory();

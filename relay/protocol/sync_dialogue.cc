@@ -48,7 +48,7 @@ Result<Progress> SyncDialogue::Gather(Query& query, Work most) {
   });
   if (!progress.ok()) return progress;
   gathered_ = progress.value() == Progress::kDone;
-  is_too_big_ = set_.size() > most_events_ || (gathered_ && set_.size() == 0 && !query.complete());
+  is_too_big_ = set_.size() > most_events_ || (gathered_ && !has_limit_ && !query.complete());
   if (!is_too_big_) return Progress::kMore;
   refusal_ = "blocked: this query is too big: at most " + std::to_string(most_events_) +
              " events can be compared at once; narrow the filter by time";

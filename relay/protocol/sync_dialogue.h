@@ -21,11 +21,13 @@ namespace weir {
 
 class SyncDialogue final : public Gathering {
  public:
-  // `subscription` is the id of the NEG-OPEN, and `message` its first message. An answer has at most `frame_bytes`
-  // bytes before it is written in hexadecimal.
-  SyncDialogue(std::string subscription, std::string message, uint64_t most_events, size_t frame_bytes)
+  // `subscription` is the id of the NEG-OPEN, and `message` its first message. `has_limit` is true if a filter has a
+  // limit, so that the query need not find all matches. An answer has at most `frame_bytes` bytes before it is written
+  // in hexadecimal.
+  SyncDialogue(std::string subscription, std::string message, bool has_limit, uint64_t most_events, size_t frame_bytes)
       : subscription_(std::move(subscription)),
         message_(std::move(message)),
+        has_limit_(has_limit),
         most_events_(most_events),
         frame_bytes_(frame_bytes) {}
 
@@ -37,22 +39,29 @@ class SyncDialogue final : public Gathering {
   bool wants_query() const override { return !gathered_; }
   Result<Progress> Next(const EventStore& store, Query* query, Work most) override;
   std::string refusal() const override { return refusal_; }
+  // Returns true if no message has been answered yet.
+  bool is_first() const { return is_first_; }
   // Returns true if it gave up because the set would have too many events.
   bool is_too_big() const { return is_too_big_; }
   // Returns the work for the present message.
   Work own_work() const override { return other_work_ + (reconciler_ ? reconciler_->work() : 0); }
   uint64_t events() const override { return set_.size(); }
   uint64_t held_bytes() const override;
-  std::string TakeAnswer() override { return std::exchange(answer_, {}); }
+  std::string TakeAnswer() override {
+    is_first_ = false;
+    return std::exchange(answer_, {});
+  }
 
  private:
   Result<Progress> Gather(Query& query, Work most);
 
   const std::string subscription_;
   std::string message_;
+  const bool has_limit_;
   const uint64_t most_events_;
   const size_t frame_bytes_;
   SyncSet set_;
+  bool is_first_ = true;
   bool is_too_big_ = false;
   bool gathered_ = false;
   bool sealed_ = false;

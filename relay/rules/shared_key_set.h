@@ -12,7 +12,7 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <optional>
+#include <utility>
 #include <vector>
 
 #include "config/mutex.h"
@@ -43,17 +43,21 @@ class SharedKeySet {
   }
   bool empty() const { return size_ == 0; }
   size_t size() const { return size_; }
-  // Returns the first four bytes of each key, as big-endian numbers, sorted; nullopt if there are more than `most`
-  // keys.
-  std::optional<std::vector<uint32_t>> Beginnings(size_t most) const {
+  // Returns the first four bytes of each key, as big-endian numbers, sorted; null if there are more than `most` keys.
+  // They are found once for each change of the set.
+  std::shared_ptr<const std::vector<uint32_t>> Beginnings(size_t most) const {
     const MutexLock lock(mutex_);
-    if (size_ > most) return std::nullopt;
+    if (size_ > most) return nullptr;
+    if (beginnings_ && beginnings_of_ == changes_) return beginnings_;
     std::vector<uint32_t> beginnings;
+    beginnings.reserve(size_);
     tables_.back()->ForEach([&beginnings](const Bytes32& key) {
       beginnings.push_back(uint32_t{key[0]} << 24 | uint32_t{key[1]} << 16 | uint32_t{key[2]} << 8 | uint32_t{key[3]});
     });
     std::ranges::sort(beginnings);
-    return beginnings;
+    beginnings_of_ = changes_;
+    beginnings_ = std::make_shared<const std::vector<uint32_t>>(std::move(beginnings));
+    return beginnings_;
   }
   // Returns how often the set has changed.
   uint64_t changes() const { return changes_; }
@@ -81,6 +85,8 @@ class SharedKeySet {
   std::atomic<uint64_t> changes_ = 0;
   mutable Mutex mutex_;
   std::vector<std::unique_ptr<KeyTable>> tables_ WEIR_GUARDED_BY(mutex_);  // the last one is table_
+  mutable std::shared_ptr<const std::vector<uint32_t>> beginnings_ WEIR_GUARDED_BY(mutex_);
+  mutable uint64_t beginnings_of_ WEIR_GUARDED_BY(mutex_) = 0;  // changes_ when beginnings_ was made
 };
 
 }  // namespace weir

@@ -96,7 +96,8 @@ struct EventPlace {
 // while the query runs. On PostgreSQL, and on RocksDB after Suspend, events that were deleted or replaced since that
 // moment may be missing. On RocksDB the version that replaced such an event was saved later, so it is missing, too: a
 // caller that also receives live events gets it as a live event. On PostgreSQL another relay may have saved it, which
-// tells this one later; so a query that comes by the new version hands it out, and has it in its moment.
+// tells this one later; so a query, unless it is for ids only, also hands out replaceable and addressable events that
+// it comes by, though they were saved later, and has them in its moment. It may have read the version before already.
 //
 // Between two calls of Next a query on RocksDB pins no block and no record in the block cache.
 class Query {
@@ -140,8 +141,8 @@ enum class Sight : uint8_t { kShown, kHidden, kUnknown };
 
 // For a query whose caller needs only the ids and dates of all matches, in any order, such as a comparison of sets
 // (NIP-77). The query then reads as few records as it can. It passes events that have no more than their id and date,
-// and WouldFind must not be called. If there are more than QueryOptions::max_limit, it may pass none; complete() is
-// then false.
+// and WouldFind must not be called. If there are more than QueryOptions::max_limit, it may pass any part of them;
+// complete() is then false.
 //
 // The functions must agree with QueryOptions::visible, which the query calls with the record if they do not decide.
 struct IdsOnly {
@@ -150,6 +151,8 @@ struct IdsOnly {
   std::function<Sight(uint16_t kind, uint32_t by)> sight;
   // Returns false for an event that is hidden although `sight` says that it is shown. Null: there is none.
   std::function<bool(const EventId& id)> shows;
+  // The events that wait for their records before these are read together. Tests lower it.
+  size_t most_waiting = 16'384;
 };
 
 struct QueryOptions {

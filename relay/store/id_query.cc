@@ -7,12 +7,11 @@
 namespace weir {
 namespace {
 
-constexpr size_t kMostUnknown = 16'384;  // serials that wait for their records, before these are read
-constexpr uint64_t kMostRecords = 64;    // records that are read together
-// The size that the first records are expected to have.
-constexpr uint64_t kFirstRecordBytes = 16 << 10;
-// About the entries that a slice passes.
-constexpr size_t kReadAheadBytes = 256 << 10;
+constexpr uint64_t kMostRecords = 64;             // records that are read together
+constexpr uint64_t kFirstRecordBytes = 16 << 10;  // is the guess for the first records
+constexpr size_t kReadAheadBytes = 64 << 10;      // is about what a slice reads
+constexpr Work kPassWork = 650;                  // to pass an entry; measured in bench/results/sync
+constexpr Work kSortWork = 60;                    // to sort a serial among some thousand
 
 }  // namespace
 
@@ -21,6 +20,9 @@ IdQuery::IdQuery(const Database& database, std::vector<Filter> filters, const Qu
       database_(database),
       record_bytes_(kFirstRecordBytes),
       head_(RecordLayout::kTags, '\0') {
+  const Filter& filter = parts_.front().filter;
+  decides_ = filter.tags.empty() && !filter.authors;
+  if (!decides_) phase_ = Phase::kScan;
   OpenSnapshot();
   failed_ = ReadMoment(database_, *snapshot_, &moment_);
   shown_.emplace(moment_.NumberOf(0));
@@ -64,8 +66,9 @@ void IdQuery::Suspend() {
 }
 
 uint64_t IdQuery::held_bytes() const {
-  return sizeof(*this) + PartBytes() + (expired_.capacity() + unknown_.capacity()) * sizeof(uint64_t) +
-         shown_->held_bytes() + head_.capacity();
+  return sizeof(*this) + PartBytes() +
+         (expired_.capacity() + unknown_.capacity() + few_.capacity()) * sizeof(uint64_t) + shown_->held_bytes() +
+         head_.capacity();
 }
 
 // Calls `visit` for the entries whose keys begin with `first`, from place_ on, until it returns false. Returns false if
@@ -86,7 +89,7 @@ Result<bool> IdQuery::PassEntries(char first, const Visit& visit) {
       place_ = ToView(at->key());
       return false;
     }
-    budget_.Visit(kVisitWork);
+    budget_.Visit(kPassWork);
     if (!visit(ToView(at->key()), ToView(at->value()))) break;
   }
   if (!at->status().ok()) return DatabaseError("cannot read the index", at->status());
@@ -106,6 +109,7 @@ Status IdQuery::FindExpired() {
   if (!done.ok()) return done.status();
   if (!done.value()) return {};
   std::ranges::sort(expired_);
+  budget_.Spend(expired_.size() * kSortWork);
   phase_ = Phase::kScan;
   return {};
 }
@@ -133,21 +137,31 @@ Status IdQuery::Scan() {
 
 Sight IdQuery::Judge(const IndexEntry& entry) const {
   const Sight sight = options_.ids_only->sight ? options_.ids_only->sight(entry.kind, entry.by) : Sight::kShown;
-  const Filter& filter = parts_.front().filter;
-  const bool has_matched = filter.tags.empty() && !filter.authors;
-  return sight == Sight::kShown && !has_matched ? Sight::kUnknown : sight;
+  return sight == Sight::kShown && !decides_ ? Sight::kUnknown : sight;
 }
 
 void IdQuery::Take(const Candidate& candidate) {
-  if (scanned_ && !(*scanned_ < candidate)) return;  // it came before
-  scanned_ = candidate;
+  if (!IsNew(candidate)) return;
   if (candidate.sight == Sight::kUnknown) {
     unknown_.push_back(candidate.serial);
-    if (unknown_.size() == kMostUnknown) BeginRecords();
+    if (unknown_.size() >= most_unknown()) BeginRecords();
   } else if (!std::ranges::binary_search(expired_, candidate.serial)) {
     shown_->Add(candidate.serial);
     EndIfTooMany();
   }
+}
+
+// A scan may return an event several times. Events of one place come in any order of their serials.
+bool IdQuery::IsNew(const Candidate& candidate) {
+  if (scanned_ && scanned_->SamePlace(candidate)) {
+    if (std::ranges::find(at_place_, candidate.serial) != at_place_.end()) return false;
+  } else {
+    if (scanned_ && candidate < *scanned_) return false;
+    at_place_.clear();
+  }
+  scanned_ = candidate;
+  at_place_.push_back(candidate.serial);
+  return true;
 }
 
 // Ends the query if it may not pass so many events.
@@ -161,17 +175,15 @@ bool IdQuery::EndIfTooMany() {
 void IdQuery::EndScan() {
   part().scan.reset();
   phase_ = Phase::kIds;
-  if (!shown_->is_dense()) {
-    const std::vector<uint64_t> few = shown_->TakeList();
-    unknown_.insert(unknown_.end(), few.begin(), few.end());
-  }
   if (EndIfTooMany()) return;
+  if (!shown_->is_dense()) few_ = shown_->TakeList();
   part().left -= shown_->size();
   if (!unknown_.empty()) BeginRecords();
 }
 
 void IdQuery::BeginRecords() {
   std::ranges::sort(unknown_, std::greater());
+  budget_.Spend(unknown_.size() * kSortWork);
   reads_records_ = true;
 }
 
@@ -201,6 +213,13 @@ Status IdQuery::ReadRecords(const OnMatch& on_match) {
 }
 
 Status IdQuery::ReadIds(const OnMatch& on_match) {
+  if (!few_.empty()) {
+    const size_t count = std::min(few_.size(), most_unknown());
+    unknown_.assign(few_.end() - static_cast<ptrdiff_t>(count), few_.end());
+    few_.resize(few_.size() - count);
+    BeginRecords();
+    return {};
+  }
   Result<bool> done = true;
   if (shown_->is_dense()) {
     done = PassEntries('i', [&](std::string_view key, std::string_view value) {

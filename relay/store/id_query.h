@@ -49,6 +49,7 @@ class IdQuery final : public MatchingQuery<IndexScan> {
   using Visit = std::function<bool(std::string_view key, std::string_view value)>;
 
   Part& part() { return parts_.front(); }
+  size_t most_unknown() const { return options_.ids_only->most_waiting; }
   void OpenSnapshot();
   Status Step(const OnMatch& on_match);
   Result<bool> PassEntries(char first, const Visit& visit);
@@ -56,6 +57,7 @@ class IdQuery final : public MatchingQuery<IndexScan> {
   Status Scan();
   Sight Judge(const IndexEntry& entry) const;
   void Take(const Candidate& candidate);
+  bool IsNew(const Candidate& candidate);
   bool EndIfTooMany();
   void EndScan();
   void BeginRecords();
@@ -69,12 +71,15 @@ class IdQuery final : public MatchingQuery<IndexScan> {
   Phase phase_ = Phase::kExpired;
   std::string place_;                 // the key from which kExpired or kIds goes on; empty: its beginning
   std::vector<uint64_t> expired_;     // the serials of all expired events, sorted
+  bool decides_ = false;              // an entry tells whether its event matches
   std::optional<Candidate> scanned_;  // the last one of the scan
+  std::vector<uint64_t> at_place_;    // the serials of the scan at the place of scanned_
   std::vector<uint64_t> unknown_;     // the serials of events whose records must be read
   bool reads_records_ = false;        // unknown_ is sorted, the first last, and nothing is added until it is empty
   uint64_t record_bytes_;             // the mean size of the records that were read last
   RecordLookup records_;
   std::optional<SerialSet> shown_;  // the events that the index has decided
+  std::vector<uint64_t> few_;       // holds the serials of shown_ if they are so few that records are read
   std::string head_;                // the record of the event that is passed
   Status failed_;                   // the error of the constructor
 };

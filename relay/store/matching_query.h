@@ -131,10 +131,10 @@ class MatchingQuery : public Query {
     return true;
   }
   // Hands the event out to the parts that it matches, if the client may have it and at least one of the parts has not
-  // reached its limit.
+  // reached its limit. Returns true if it did.
   template <typename Found>
-  void HandOut(EventView event, std::span<Found> found, const OnMatch& on_match) {
-    if (!MaySee(event)) return;
+  bool HandOut(EventView event, std::span<Found> found, const OnMatch& on_match) {
+    if (!MaySee(event)) return false;
     bool handed_out = false;
     bool cut_off = false;
     for (const Found& finder : found) {
@@ -145,10 +145,11 @@ class MatchingQuery : public Query {
     }
     if (!handed_out) {
       if (cut_off) complete_ = false;
-      return;
+      return false;
     }
     bytes_left_ -= std::min<uint64_t>(bytes_left_, event.json().size());
     on_match(event);
+    return true;
   }
 
   // Says that the answer lacks matches.

@@ -50,6 +50,7 @@ class Moment {
     const auto place = std::ranges::lower_bound(later_, serial);
     if (place == later_.end() || *place != serial) later_.insert(place, serial);
   }
+  size_t single_events() const { return later_.size(); }
   // Returns the last serial of each origin, in the order of the origins.
   const std::vector<Serial>& last() const { return last_; }
 

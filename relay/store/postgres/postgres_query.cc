@@ -13,7 +13,8 @@ constexpr PostgresStatement kMoment{"moment", "SELECT origin, serial FROM weir_o
 constexpr PostgresStatement kRecords{"records",
                                      "SELECT id, origin, serial, record FROM weir_events WHERE id = ANY($1::bytea[])"};
 
-constexpr uint64_t kMostRead = 256;  // the most candidates, and the most records, that are read together
+constexpr uint64_t kMostRead = 256;    // the most candidates, and the most records, that are read together
+constexpr size_t kMostAdopted = 1000;  // newer versions that are handed out; bounds the moment's memory
 // Number of records of the first read. Their size is not known yet; 16 of the largest are two megabytes.
 constexpr uint64_t kFirstRead = 16;
 
@@ -21,7 +22,11 @@ constexpr uint64_t kFirstRead = 16;
 
 PostgresQuery::PostgresQuery(SessionPool& sessions, Duration patience, std::vector<Filter> filters,
                              const QueryOptions& options)
-    : MatchingQuery(std::move(filters), options), sessions_(sessions), patience_(patience), choices_(parts_.size()) {}
+    : MatchingQuery(std::move(filters), options),
+      sessions_(sessions),
+      patience_(patience),
+      keeps_to_moment_(options.ids_only.has_value()),
+      choices_(parts_.size()) {}
 
 Result<Progress> PostgresQuery::Next(const Slice& slice, const OnMatch& on_match) {
   return sessions_.With<Progress>([&](PostgresSession& session) { return Walk(session, slice, on_match); });
@@ -187,17 +192,16 @@ bool PostgresQuery::Judge(const OnMatch& on_match) {
   const Candidate candidate = std::move(found_.front());
   found_.pop_front();
   judged_ = candidate.event.place;
-  if (is_gone || !IsInAnswer(candidate.event)) return true;
-  HandOut(EventView(candidate.event.record), std::span(candidate.finders), on_match);
+  const bool is_newer = !moment_.Has(candidate.event.serial);
+  if (is_gone || (is_newer && !MayAdopt(candidate.event))) return true;
+  const bool handed_out = HandOut(EventView(candidate.event.record), std::span(candidate.finders), on_match);
+  if (is_newer && handed_out) moment_.AddOne(candidate.event.serial);  // it must not come as a live event, too
   return true;
 }
 
-// Adds a newer version to the moment, so that it does not come as a live event, too.
-bool PostgresQuery::IsInAnswer(const FoundEvent& event) {
-  if (moment_.Has(event.serial)) return true;
-  if (keeps_to_moment_ || !HasAddress(EventView(event.record).kind())) return false;
-  moment_.AddOne(event.serial);
-  return true;
+// Returns true for an event that was saved since the moment and may have replaced one.
+bool PostgresQuery::MayAdopt(const FoundEvent& event) const {
+  return !keeps_to_moment_ && moment_.single_events() < kMostAdopted && HasAddress(EventView(event.record).kind());
 }
 
 // Scans that had ended must run again, to find the events that were not handed out yet.

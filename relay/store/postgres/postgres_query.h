@@ -1,7 +1,7 @@
 // PostgresQuery: the Query (event_store.h) of the store on PostgreSQL. Between slices it holds no connection and no
 // snapshot, so events that were deleted or replaced since the query began may be missing from the answer. The serials
-// of events tell it which ones were saved since then; it skips these, unless they are replaceable or addressable,
-// because the version that they have replaced is gone. matching_query.h has the rest.
+// of events tell it which ones were saved since then. It skips these, except for some that are replaceable or
+// addressable, because the version that they have replaced is gone. matching_query.h has the rest.
 #pragma once
 
 #include <deque>
@@ -47,12 +47,12 @@ class PostgresQuery final : public MatchingQuery<PostgresScan> {
   bool Collect();
   Status ReadRecords(PostgresSession& session);
   bool Judge(const OnMatch& on_match);
-  bool IsInAnswer(const FoundEvent& event);
+  bool MayAdopt(const FoundEvent& event) const;
 
   SessionPool& sessions_;
   const Duration patience_;
   bool has_begun_ = false;                          // moment_ was read
-  bool keeps_to_moment_ = false;                    // no newer version is handed out
+  bool keeps_to_moment_;                            // no newer version is handed out
   std::vector<std::optional<PlanChoice>> choices_;  // the index that each part's scans use; null until it is chosen
   std::deque<Candidate> found_;                     // the next events, in the order of the answer
   uint64_t record_bytes_ = 1024;                    // the mean size of the records that were read last

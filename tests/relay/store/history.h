@@ -118,6 +118,7 @@ class History {
     ModelQuery query{.now_seconds = now_, .default_limit = kAllEvents, .max_limit = kAllEvents, .visible = {}};
     QueryOptions options{.now_seconds = now_, .default_limit = kAllEvents, .max_limit = kAllEvents};
     options.ids_only.emplace();
+    options.ids_only->most_waiting = 1 + nostr_.Below(20);
     if (nostr_.OneIn(3)) options.max_limit = 1 + nostr_.Below(100);
     if (nostr_.OneIn(2)) {
       const PlainEvent hidden = nostr_.Around(0.5);

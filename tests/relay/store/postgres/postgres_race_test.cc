@@ -84,6 +84,23 @@ TEST_F(PostgresRaceTest, AQueryHandsOutTheVersionThatReplacedOneSinceItsMoment) 
   EXPECT_TRUE(query->moment().Has(result.serial)) << "it does not come as a live event, too";
 }
 
+// The live delivery brings a version for which the answer has no room.
+TEST_F(PostgresRaceTest, AVersionBeyondTheLimitStaysOutOfTheMoment) {
+  const auto here = OpenUsed("here");
+  const auto there = OpenUsed("there");
+  ASSERT_EQ(Save(*here, ToEvent(Plain(Author(2), 3000, 0))), SaveOutcome::kSaved);
+  const auto query = here->Find({Filter{.kinds = {{0}}, .limit = 1}}, {});
+  Result<Progress> progress = query->Next({.max_work = 1}, [](EventView) {});
+  ASSERT_TRUE(progress.ok() && progress.value() == Progress::kMore);
+  query->Suspend();
+  const Event young = ToEvent(Plain(Author(1), 1001, 0));
+  SaveResult result;
+  ASSERT_TRUE(there->SaveSome({&young, 1}, 0, kTurnWork, {&result, 1}).ok());
+  while (progress.ok() && progress.value() == Progress::kMore)
+    progress = query->Next({}, [](EventView event) { EXPECT_EQ(event.created_at(), 3000U); });
+  EXPECT_FALSE(query->moment().Has(result.serial));
+}
+
 TEST_F(PostgresRaceTest, TheFirstSaveOfANewRelayWaitsForADeletionThatDidNotKnowIt) {
   const auto here = OpenUsed("here");
   PostgresClient holds_deletion(database_.conninfo());
