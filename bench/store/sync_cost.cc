@@ -107,7 +107,7 @@ void Run(size_t events, size_t missing, const std::string& directory) {
   if (!opened.ok()) Fail(opened.status());
   const std::unique_ptr<RocksDbStore> store = std::move(opened).value();
   const SyncSet client = Fill(*store, events, missing);
-  SyncDialogue dialogue("n", Reconciler::FirstMessage(client, kFrameBytes), events, kFrameBytes);
+  SyncDialogue dialogue("n", Reconciler::FirstMessage(client, kFrameBytes), false, events, kFrameBytes);
   const double resident_kb = ResidentKb();
   double longest_ms = 0;
   double since = ProcessorSeconds();
