@@ -10,7 +10,7 @@ namespace {
 constexpr uint64_t kMostRecords = 64;             // records that are read together
 constexpr uint64_t kFirstRecordBytes = 16 << 10;  // is the guess for the first records
 constexpr size_t kReadAheadBytes = 64 << 10;      // is about what a slice reads
-constexpr Work kPassWork = 650;                  // to pass an entry; measured in bench/results/sync
+constexpr Work kPassWork = 650;                   // to pass an entry; measured in bench/results/sync
 constexpr Work kSortWork = 60;                    // to sort a serial among some thousand
 
 }  // namespace
