@@ -22,15 +22,15 @@ constexpr Duration kLinger = std::chrono::milliseconds(20);
 constexpr size_t kMostUndelivered = 4;
 
 // Counts the batches that are not delivered yet, and lets the next one wait.
-class Undelivered {
+class Undelivered : public std::enable_shared_from_this<Undelivered> {
  public:
   // Returns a token that counts as a batch for as long as it lives; null after Stop.
-  static std::shared_ptr<void> Enter(const std::shared_ptr<Undelivered>& self) {
-    MutexLock lock(self->mutex_);
-    self->changed_.wait(lock, [&] { return self->stopped_ || self->batches_ < kMostUndelivered; });
-    if (self->stopped_) return nullptr;
-    ++self->batches_;
-    return {self.get(), [self](void*) { self->Leave(); }};
+  std::shared_ptr<void> Enter() {
+    MutexLock lock(mutex_);
+    changed_.wait(lock, [this]() WEIR_REQUIRES(mutex_) { return stopped_ || batches_ < kMostUndelivered; });
+    if (stopped_) return nullptr;
+    ++batches_;
+    return {this, [self = shared_from_this()](void*) { self->Leave(); }};
   }
   void Stop() {
     const MutexLock lock(mutex_);
@@ -55,9 +55,9 @@ std::function<Status(std::span<const Event>, std::span<SaveResult>)> SaveOf(
     const RelayServices& services, const std::shared_ptr<PolicyPlugin>& plugin, const std::string& url,
     const std::shared_ptr<Undelivered>& undelivered) {
   const RelayContext& context = services.context;
-  const SaveEvents save = [&events = services.events, &context, undelivered](std::span<const Event> batch,
-                                                                             std::span<SaveResult> results) {
-    std::shared_ptr<void> token = Undelivered::Enter(undelivered);
+  SaveEvents save = [&events = services.events, &context, undelivered](std::span<const Event> batch,
+                                                                       std::span<SaveResult> results) {
+    std::shared_ptr<void> token = undelivered->Enter();
     if (token == nullptr) return Status::Error("stopped");
     const uint64_t now = context.wall_clock.NowSeconds();
     return events.SaveNews(batch, results, now - std::min(now, Router::kNewsSeconds), [token = std::move(token)] {});

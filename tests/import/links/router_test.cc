@@ -84,7 +84,7 @@ TEST_F(RouterTest, DeliversNewsOfAComparisonAndNoHistory) {
 
 TEST_F(RouterTest, KeepsToItsFiltersDirectionAndCatchUp) {
   OpenThere();
-  there_.Publish(NoteLine(1, 1, "[]", WallClock::System().NowSeconds() - 3 * 86400));
+  there_.Publish(NoteLine(1, 1, "[]", WallClock::System().NowSeconds() - uint64_t{3} * 86400));
   there_.Publish(News(2, 1));
   there_.Publish(News(3, 7));
   OpenHere(LinkToThere("    dir: down\n    filters: [{kinds: [1]}]\n    catch_up: 2d\n"));
