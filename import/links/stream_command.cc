@@ -130,8 +130,8 @@ std::string Keep(OpenedLink& link, bool quiet, Interrupt& interrupt) {
   std::string state;
   for (bool is_over = false; !is_over;) {
     is_over = interrupt.CameWithin(kRenewEvery);
-    Result<std::string> seen = link.Renew();
-    if (seen.ok()) state = std::move(seen).value();
+    const Result<std::string> seen = link.Renew();
+    if (seen.ok()) state = seen.value();
     const Result<LinkFigures> figures = ReadFigures(state);
     if (quiet || is_over || (seen.ok() && !figures.ok())) continue;
     ShowProgress(seen.ok() ? ProgressText(figures.value()) : "waits for the relay: " + seen.status().message());
