@@ -125,9 +125,7 @@ Status Link::RunSession(RemoteRelay& relay, EventSink* sink) {
 std::unique_ptr<EventSink> Link::TakeSink() {
   const MutexLock lock(mutex_);
   if (sink_ == nullptr) return nullptr;
-  const EventSink::Outcome came = sink_->outcome();
-  state_.came.saved += came.saved;
-  state_.came.rejected.Add(came.rejected);
+  state_.came += sink_->outcome();
   return std::move(sink_);
 }
 
@@ -160,9 +158,7 @@ LinkState Link::State() const {
   state.order = order_;
   state.lasts = parts_.clock.Now() - entered_;
   if (sink_ == nullptr) return state;
-  const EventSink::Outcome came = sink_->outcome();
-  state.came.saved += came.saved;
-  state.came.rejected.Add(came.rejected);
+  state.came += sink_->outcome();
   if (std::string problem = sink_->problem(); !problem.empty()) state.trouble = std::move(problem);
   return state;
 }

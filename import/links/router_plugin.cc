@@ -2,7 +2,6 @@
 
 #include <simdjson.h>
 
-#include <array>
 #include <map>
 #include <string_view>
 #include <vector>

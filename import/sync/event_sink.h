@@ -30,6 +30,12 @@ class EventSink {
   struct Outcome {
     Tally saved;            // the events by what has become of them
     ReasonCounts rejected;  // events that are not valid here, by the reason
+
+    Outcome& operator+=(const Outcome& more) {
+      saved += more.saved;
+      rejected.Add(more.rejected);
+      return *this;
+    }
   };
 
   // `settings` says which events are valid. A requested stop ends each call with the error "stopped".

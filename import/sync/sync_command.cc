@@ -1,23 +1,20 @@
 #include "import/sync/sync_command.h"
 
 #include <fmt/format.h>
-#include <unistd.h>
 
-#include <csignal>
 #include <cstdio>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "config/command_line.h"
 #include "config/text/readable.h"
 #include "import/sync/remote_relay.h"
 #include "import/sync/sync_run.h"
+#include "relay/commands/interrupt.h"
 #include "relay/commands/progress_line.h"
 #include "relay/commands/reading_command.h"
 #include "relay/process/logging.h"
-#include "relay/process/stop_signals.h"
 
 namespace weir {
 namespace {
@@ -96,31 +93,9 @@ std::string ProgressText(const SyncCounts& counts) {
                      ShortNumber(counts.accepted), ShortNumber(counts.have));
 }
 
-// Requests the stop at the first signal, on a thread of its own.
-class StopsAtSignal {
- public:
-  StopsAtSignal(StopSignals& signals, std::stop_source& stop)
-      : signals_(signals), thread_([&signals, &stop] {
-          if (signals.Wait() != nullptr) stop.request_stop();
-        }) {}
-  ~StopsAtSignal() {
-    signals_.Release();
-    thread_.join();
-  }
-
- private:
-  StopSignals& signals_;
-  std::thread thread_;
-};
-
 int Sync(const CommandLine& line, const SyncFlags& flags, std::vector<Filter> filters,
          const RelayConfiguration& configuration) {
-  StopSignals signals;
-  SetUpLogging(std::max(configuration.log_level, LogLevel::kError), configuration.log_format);
-  signals.Listen();
-  signals.BeginOrderly([] { _exit(kNotSynced); });
-  std::stop_source stop;
-  const StopsAtSignal stopper(signals, stop);
+  const Interrupt interrupt(configuration.log_format, std::max(configuration.log_level, LogLevel::kError));
   TimePoint shown;
   const auto note = [&](const std::string& text) {
     if (!flags.quiet) std::fprintf(stderr, "sync: %s\n", AsText(text).c_str());
@@ -138,7 +113,7 @@ int Sync(const CommandLine& line, const SyncFlags& flags, std::vector<Filter> fi
                .filters = std::move(filters),
                .direction = direction,
                .dry_run = flags.dry_run,
-               .stop = stop.get_token(),
+               .stop = interrupt.token(),
                .on_note = note,
                .on_progress = progress});
   const SyncResult result = run.Run();

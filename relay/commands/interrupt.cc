@@ -4,14 +4,14 @@
 
 namespace weir {
 
-Interrupt::Interrupt(LogFormat log_format) {
-  SetUpLogging(LogLevel::kError, log_format);
+Interrupt::Interrupt(LogFormat log_format, LogLevel log_level) {
+  SetUpLogging(log_level, log_format);
   signals_.Listen();
   signals_.BeginOrderly([] { _exit(1); });
   waiter_ = std::thread([this] {
     if (signals_.Wait() == nullptr) return;
+    stop_.request_stop();
     const MutexLock lock(mutex_);
-    came_ = true;
     changed_.notify_all();
   });
 }
@@ -23,7 +23,7 @@ Interrupt::~Interrupt() {
 
 bool Interrupt::CameWithin(Duration time) {
   MutexLock lock(mutex_);
-  return changed_.wait_for(lock, time, [this]() WEIR_REQUIRES(mutex_) { return came_; });
+  return changed_.wait_for(lock, time, [this] { return stop_.stop_requested(); });
 }
 
 }  // namespace weir
