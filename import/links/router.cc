@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <random>
 #include <utility>
 
 #include "import/local_destination.h"
@@ -71,7 +72,7 @@ std::function<Status(std::span<const Event>, std::span<SaveResult>)> SaveOf(
 }  // namespace
 
 Router::Router(const RelayServices& services, const Clock& clock)
-    : services_(services), clock_(clock), last_id_(services.context.wall_clock.NowSeconds() << 20) {
+    : services_(services), clock_(clock), last_id_(uint64_t{std::random_device{}()} << 20) {
   reaper_ = std::thread([this] { RunReaper(); });
 }
 

@@ -255,6 +255,15 @@ TEST_F(LeaseTest, EndsALinkThatIsNotRenewed) {
   EXPECT_FALSE(router.Close(kept));
 }
 
+TEST_F(LeaseTest, DoesNotTakeALinkOfAnEarlierProcessForItsOwn) {
+  here_.Open({&own_});
+  const uint64_t of_before = own_.router->Open({.url = "ws://127.0.0.1:1"}).value();
+  here_.Close();
+  here_.Open({&own_});
+  ASSERT_TRUE(own_.router->Open({.url = "ws://127.0.0.1:1"}).ok());
+  EXPECT_FALSE(own_.router->Renew(of_before));
+}
+
 TEST_F(LeaseTest, BoundsTheLinks) {
   here_.Open({&own_});
   Router& router = *own_.router;
