@@ -90,7 +90,8 @@ class Router {
   mutable Mutex mutex_;
   Condition changed_;
   Entries entries_ WEIR_GUARDED_BY(mutex_);  // the links of weir.yaml come first
-  // Begins at random, because a link of an earlier process must not be taken for a new one: two may start in one second.
+  // Begins at random, because a link of an earlier process must not be taken for a new one: two may start in one
+  // second.
   uint64_t last_id_ WEIR_GUARDED_BY(mutex_);
   AllTotals ended_ WEIR_GUARDED_BY(mutex_);  // sums over the links that have ended
   bool stopped_ WEIR_GUARDED_BY(mutex_) = false;

@@ -39,7 +39,7 @@ TEST(StrfryDialogue, EachSideSaysTheSameBytes) {
     uint64_t count;
     uint64_t missing_here;
     uint64_t missing_there;
-    std::vector<std::string> digests;  // of the client's first message, the relay's answer, and so on
+    std::vector<std::string> digests;  // the client says the first message, the relay the second, and so on
   } cases[] = {
       {300, 3, 5, {"313 99cdf3eaed89b461", "7753 faef931a0eecf092"}},
       {10'000,
