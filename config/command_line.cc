@@ -211,6 +211,11 @@ int CommandLine::Fail(const Status& why, int code) const {
   return code;
 }
 
+int CommandLine::Print(std::string_view text, int code, int failed) const {
+  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+  return written ? code : Fail(Status::Error("cannot write to standard output"), failed);
+}
+
 template Argument Argument::Within(int, int);
 template Argument Argument::Within(int64_t, int64_t);
 template Argument Argument::Within(uint64_t, uint64_t);

@@ -17,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "config/settings.h"
@@ -104,6 +105,8 @@ class CommandLine {
 
   // Prints "weir dig: …" on standard error and returns `code`.
   int Fail(const Status& why, int code = kWrong) const;
+  // Writes the text to standard output, at once, and returns `code`. If the text cannot be written, returns Fail(…).
+  int Print(std::string_view text, int code = 0, int failed = 1) const;
 
  private:
   explicit CommandLine(std::shared_ptr<CLI::App> app);

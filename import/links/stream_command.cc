@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <filesystem>
 #include <optional>
 #include <string>
@@ -146,10 +145,7 @@ int Stream(const CommandLine& line, const StreamFlags& flags, OpenedLink& link, 
   const std::string state = Keep(link, flags.quiet, interrupt);
   const Result<LinkFigures> figures = ReadFigures(state);
   if (!figures.ok()) return 0;
-  const std::string text = flags.summary == "json" ? state + "\n" : SummaryText(figures.value());
-  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
-    return line.Fail(Status::Error("cannot write to standard output"), kNoStream);
-  return 0;
+  return line.Print(flags.summary == "json" ? state + "\n" : SummaryText(figures.value()), 0, kNoStream);
 }
 
 }  // namespace

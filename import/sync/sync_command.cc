@@ -119,8 +119,7 @@ int Sync(const CommandLine& line, const SyncFlags& flags, std::vector<Filter> fi
   const SyncResult result = run.Run();
   ShowProgress("");
   const std::string text = flags.summary == "json" ? ToJsonLine(result) : ToText(result, direction, flags.dry_run);
-  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
-    return line.Fail(Status::Error("cannot write to standard output"), kNotSynced);
+  if (const int failed = line.Print(text, 0, kNotSynced); failed != 0) return failed;
   if (!result.status.ok()) return line.Fail(result.status, kNotSynced);
   return result.counts.is_whole() ? 0 : kNotSynced;
 }

@@ -3,7 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <iterator>
@@ -129,20 +128,15 @@ Result<std::string> ReadDocument(const std::string& path) {
   return text;
 }
 
-int PrintAdminText(const CommandLine& line, const std::string& text) {
-  if (std::fputs((text + "\n").c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
-  return line.Fail(Status::Error("cannot write to standard output"), 1);
-}
-
 int PrintList(const CommandLine& line, const AdminFlags& flags, const RunningRelay& relay) {
   const auto* const list = std::ranges::find(kAdminLists, flags.list, &AdminListName::name);
   const Result<std::vector<std::string>> items = relay.List(list->method);
   if (!items.ok()) return line.Fail(items.status(), 1);
-  if (flags.json) return PrintAdminText(line, "[" + Join(items.value(), ",") + "]");
-  if (items.value().empty()) return PrintAdminText(line, "the list is empty");
+  if (flags.json) return line.Print("[" + Join(items.value(), ",") + "]\n");
+  if (items.value().empty()) return line.Print("the list is empty\n");
   std::vector<std::string> lines;
   for (const std::string& item : items.value()) lines.push_back(LineOf(item));
-  return PrintAdminText(line, Join(lines, "\n"));
+  return line.Print(Join(lines, "\n") + "\n");
 }
 
 // Imports a document, in parts if it is long.
@@ -163,7 +157,7 @@ int ImportDecisions(const CommandLine& line, const AdminFlags& flags, const Runn
         "the first " + std::to_string(imported) + " decisions are in force; of those after them: ";
     return line.Fail(Status::Error(before + more.status().message()), 1);
   }
-  return PrintAdminText(line, std::to_string(imported) + (flags.json ? "" : " decisions are in force"));
+  return line.Print(std::to_string(imported) + (flags.json ? "\n" : " decisions are in force\n"));
 }
 
 int RunAdmin(const CommandLine& line, const AdminFlags& flags, const RunningRelay& relay) {
@@ -179,8 +173,8 @@ int RunAdmin(const CommandLine& line, const AdminFlags& flags, const RunningRela
   }
   const Result<ManagementAnswer> answer = relay.Call(method, parameters);
   if (!answer.ok()) return line.Fail(answer.status(), 1);
-  if (flags.json || verb_name == "export") return PrintAdminText(line, answer.value().result);
-  return PrintAdminText(line, fmt::format(fmt::runtime(verb->done), AsText(flags.first)));
+  if (flags.json || verb_name == "export") return line.Print(answer.value().result + "\n");
+  return line.Print(fmt::format(fmt::runtime(verb->done), AsText(flags.first)) + "\n");
 }
 
 std::string MeaningOf(std::string_view argument) {

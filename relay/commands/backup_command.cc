@@ -134,8 +134,7 @@ int BackupCommand(int argc, char** argv) {
   const Result<BackupReport> report = MakeBackup(configuration, flags);
   if (!report.ok()) return line.Fail(report.status(), 1);
   std::fprintf(stderr, "%s\n", TextOf(report.value()).c_str());
-  const bool printed = std::printf("%s\n", report.value().path.c_str()) > 0 && std::fflush(stdout) == 0;
-  return printed ? 0 : line.Fail(Status::Error("cannot write to standard output"), 1);
+  return line.Print(report.value().path + "\n");
 }
 
 }  // namespace weir

@@ -110,10 +110,8 @@ std::string TextOf(const RemovalState& state) {
 }
 
 int PrintState(const CommandLine& line, const DeleteFlags& flags, const RemovalState& state) {
-  const std::string text = flags.json ? JsonOf(state) : TextOf(state);
-  if (std::fputs(text.c_str(), stdout) < 0 || std::fflush(stdout) != 0)
-    return line.Fail(Status::Error("cannot write to standard output"), kFailed);
-  return state.phase == RemovalState::Phase::kDone ? 0 : kFailed;
+  const int code = state.phase == RemovalState::Phase::kDone ? 0 : kFailed;
+  return line.Print(flags.json ? JsonOf(state) : TextOf(state), code, kFailed);
 }
 
 Result<RemovalState> Carry(RemovalClient& client, const RemovalOrder& order, Interrupt& interrupt) {

@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cstdio>
 #include <string>
 #include <vector>
 
@@ -112,9 +111,7 @@ int InfoCommand(int argc, char** argv) {
   if (!store.ok()) return line.Fail(store.status());
   const Result<Census> census = TakeCensus(*store.value(), options.value());
   if (!census.ok()) return line.Fail(census.status(), 1);
-  const std::string text = flags.json ? CensusJson(census.value()) : CensusText(census.value(), flags.rows);
-  const bool written = std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  return written ? 0 : line.Fail(Status::Error("cannot write to standard output"), 1);
+  return line.Print(flags.json ? CensusJson(census.value()) : CensusText(census.value(), flags.rows));
 }
 
 }  // namespace weir
