@@ -84,12 +84,12 @@ torture: build
 hostile: build
 	@"$(BUILD)/tests/hostile" "$(BUILD)/weir" $(HOSTILE_ARGS)
 
-# Clients of one relay on a RocksDB, then of three on a PostgreSQL, while these are killed, stopped and cut off, for so long
-# each: tests/histories/README.md.
+# Clients of one relay on a RocksDB, then of three on a PostgreSQL, with NOTIFY and then with a Redis as their bus, while these
+# are killed, stopped and cut off, for so long each: tests/histories/README.md.
 HISTORIES_SECONDS ?= 1800
 histories: build
-	@for store in rocksdb postgres; do \
-	  "$(BUILD)/tests/histories" "$(BUILD)/weir" --store $$store --seconds $(HISTORIES_SECONDS) $(HISTORIES_ARGS) || \
+	@for stage in "--store rocksdb" "--bus notify" "--bus redis"; do \
+	  "$(BUILD)/tests/histories" "$(BUILD)/weir" $$stage --seconds $(HISTORIES_SECONDS) $(HISTORIES_ARGS) || \
 	    [ $$? -eq 77 ] || exit 1; \
 	done
 

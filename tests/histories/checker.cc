@@ -17,8 +17,14 @@ struct Fate {
   size_t refusals = 0;         // after which the event cannot be stored
   Time removal_sent = kNever;  // from now on it may be missing
   Time gone = kNever;          // from now on no REQ must find it, and no relay accept it
+  int banned_by = kAny;        // the relay that confirmed its ban first
+  Time banned = kNever;        // from now on this holds at that relay
+  Time forgotten = kNever;     // from now on relays may save it anew: a ban and an expiration leave no mark
   bool is_refused() const { return attempts == refusals; }
 };
+
+// An allowance for the difference between the relays' clocks and the recorder's, when they are right.
+constexpr Time kClockSlack = std::chrono::seconds(1);
 
 bool IsNewer(const Published& a, const Published& b) {
   return a.created_at > b.created_at || (a.created_at == b.created_at && a.id < b.id);
@@ -30,14 +36,11 @@ class Trial {
     IndexEvents();
     ReadAttempts();
     ReadRemovals();
+    ReadBans();
   }
 
   Verdict Judge() {
-    for (const Attempt& attempt : history_.attempts)
-      if (attempt.accepted && attempt.sent > fates_[attempt.event].gone)
-        Say(Violation::kUndone, attempt.event,
-            "was removed at " + Shown(fates_[attempt.event].gone) + ", and relay " + std::to_string(attempt.relay) +
-                " answered at " + Shown(attempt.answered) + " with OK true \"" + attempt.reason + "\"");
+    for (const Attempt& attempt : history_.attempts) JudgeAttempt(attempt);
     for (const Subscription& subscription : history_.subscriptions) JudgeSubscription(subscription);
     for (const std::string& id : history_.strangers) Add(Violation::kUnasked, id + " was published by no client");
     Compare();
@@ -52,6 +55,7 @@ class Trial {
       by_author_[event.author].push_back(number);
       by_topic_[event.topic].push_back(number);
       if (event.address != kAny) by_address_[event.address].push_back(number);
+      if (event.expires != kNever) fates_[number].forgotten = event.expires - kClockSlack;
     }
   }
 
@@ -76,17 +80,66 @@ class Trial {
       const Published& event = history_.events[number];
       const Fate& fate = fates_[number];
       if (fate.is_refused()) continue;
-      for (const uint32_t target : event.deletes) Remove(target, fate, fate.accepted);
+      for (const uint32_t target : event.deletes) Remove(target, fate.sent, fate.accepted);
+      if (event.deletes_address != kAny)
+        for (const uint32_t target : by_address_[event.deletes_address])
+          if (history_.events[target].created_at <= event.created_at) Remove(target, fate.sent, fate.accepted);
       if (event.kind != kVanishing) continue;
       const Time gone = fate.accepted == kNever ? kNever : Deadline(kAny, fate.accepted);
       for (const uint32_t target : by_author_[event.author])
-        if (target != number && history_.events[target].created_at <= event.created_at) Remove(target, fate, gone);
+        if (target != number && history_.events[target].created_at <= event.created_at) Remove(target, fate.sent, gone);
     }
   }
-  void Remove(uint32_t target, const Fate& remover, Time gone) {
+  void ReadBans() {
+    for (const Ban& ban : history_.bans) {
+      ++verdict_.bans;
+      verdict_.confirmed_bans += ban.confirmed != kNever ? 1 : 0;
+      if (ban.event) Forbid(*ban.event, ban);
+      if (ban.event) continue;
+      for (const uint32_t target : by_author_[ban.author]) Forbid(target, ban);
+    }
+  }
+  void Forbid(uint32_t target, const Ban& ban) {
+    Remove(target, ban.sent, ban.confirmed == kNever ? kNever : Deadline(kAny, ban.confirmed));
     Fate& fate = fates_[target];
-    fate.removal_sent = std::min(fate.removal_sent, remover.sent);
+    fate.forgotten = std::min(fate.forgotten, ban.sent);
+    if (ban.confirmed >= fate.banned) return;
+    fate.banned_by = ban.relay;
+    fate.banned = ban.confirmed;
+  }
+  void Remove(uint32_t target, Time sent, Time gone) {
+    Fate& fate = fates_[target];
+    fate.removal_sent = std::min(fate.removal_sent, sent);
     fate.gone = std::min(fate.gone, gone);
+  }
+
+  // Returns how far the relay's clock was ahead of the right time, or behind it, at most, in this time.
+  Time Ahead(int relay, Time from, Time to) const {
+    Time most{};
+    for (const MovedClock& clock : history_.clocks)
+      if (clock.relay == relay && clock.begin <= to && clock.end >= from) most = std::max(most, clock.ahead);
+    return most;
+  }
+  Time Behind(int relay, Time from, Time to) const {
+    Time most{};
+    for (const MovedClock& clock : history_.clocks)
+      if (clock.relay == relay && clock.begin <= to && clock.end >= from) most = std::max(most, -clock.ahead);
+    return most;
+  }
+
+  // Returns the time after which the relay must neither give nor accept the event, if its clock was as it was between
+  // `from` and `to`.
+  Time GoneAt(uint32_t event, int relay, Time from, Time to) const {
+    const Fate& fate = fates_[event];
+    Time gone = relay == fate.banned_by ? std::min(fate.gone, fate.banned) : fate.gone;
+    if (const Time expires = history_.events[event].expires; expires != kNever)
+      gone = std::min(gone, expires + kClockSlack + Behind(relay, from, to));
+    return gone;
+  }
+  // Returns true if the relay may have taken the event for expired at this time, or have removed it for that before.
+  bool MayHaveExpired(uint32_t event, int relay, Time at) const {
+    const Time expires = history_.events[event].expires;
+    return expires != kNever && at >= expires - kClockSlack - Ahead(relay, fates_[event].sent, at);
   }
 
   // Returns the time at which the patience that began at `from` is over; faults at the relay do not count.
@@ -101,6 +154,14 @@ class Trial {
     return end;
   }
 
+  void JudgeAttempt(const Attempt& attempt) {
+    const Time gone = GoneAt(attempt.event, attempt.relay, attempt.sent, attempt.answered);
+    if (!attempt.accepted || attempt.sent <= gone) return;
+    Say(Violation::kUndone, attempt.event,
+        "was gone at " + Shown(gone) + ", and relay " + std::to_string(attempt.relay) + " answered at " +
+            Shown(attempt.answered) + " with OK true \"" + attempt.reason + "\"");
+  }
+
   void JudgeSubscription(const Subscription& subscription) {
     verdict_.deliveries += subscription.received.size();
     verdict_.live += subscription.received.size() - subscription.stored;
@@ -108,7 +169,8 @@ class Trial {
     const Time ended = std::min(subscription.ended, history_.end);
     std::unordered_map<uint32_t, size_t> times;
     for (const Received& received : subscription.received) {
-      ++times[received.event];
+      size_t& count = times[received.event];
+      if (count == 0 || received.at < fates_[received.event].forgotten) ++count;
       JudgeReceived(subscription, received);
     }
     for (const auto& [event, count] : times)
@@ -146,7 +208,12 @@ class Trial {
     if (fate.is_refused()) say(Violation::kUnasked, "was refused, and ");
     if (!subscription.selection.Matches(history_.events[received.event]))
       say(Violation::kUnasked, "does not match, and ");
-    if (subscription.sent > fate.gone) say(Violation::kUndone, "");
+    const Time gone = GoneAt(received.event, subscription.relay, subscription.sent, received.at);
+    if (subscription.sent > gone ||
+        (!subscription.slow && gone < received.at && Deadline(subscription.relay, gone) < received.at))
+      say(Violation::kUndone, "was gone at " + Shown(gone) + ", and ");
+    if (history_.events[received.event].kind == kEphemeral && fate.relay != kAny && fate.relay != subscription.relay)
+      ++verdict_.crossed;
   }
 
   const std::vector<uint32_t>& Candidates(const Selection& selection) {
@@ -156,7 +223,7 @@ class Trial {
   bool MustBeStored(const Subscription& subscription, uint32_t event) const {
     const Fate& fate = fates_[event];
     return subscription.eose != kNever && fate.accepted <= subscription.sent && fate.removal_sent > subscription.eose &&
-           history_.events[event].kind != kEphemeral;
+           history_.events[event].kind != kEphemeral && !MayHaveExpired(event, subscription.relay, subscription.eose);
   }
 
   bool MustComeLive(const Subscription& subscription, uint32_t event, Time ended) {
@@ -167,7 +234,8 @@ class Trial {
     if (history_.events[event].kind == kEphemeral &&
         (fate.relay != subscription.relay || fate.sent <= subscription.eose))
       return false;
-    return Deadline(subscription.relay, std::max(fate.accepted, subscription.sent)) <= ended;
+    const Time late = Deadline(subscription.relay, std::max(fate.accepted, subscription.sent));
+    return late <= ended && !MayHaveExpired(event, subscription.relay, late);
   }
 
   // Returns true if a newer version of the event meets the condition.
@@ -199,7 +267,9 @@ class Trial {
     for (const Subscription& subscription : history_.subscriptions) {
       if (!subscription.final || subscription.eose == kNever) continue;
       std::vector<uint32_t> answer;
-      for (size_t n = 0; n < subscription.stored; ++n) answer.push_back(subscription.received[n].event);
+      for (size_t n = 0; n < subscription.stored; ++n)
+        if (const uint32_t event = subscription.received[n].event; history_.events[event].expires == kNever)
+          answer.push_back(event);
       std::sort(answer.begin(), answer.end());
       const auto [known, is_first] = first.try_emplace(subscription.selection, subscription.relay, answer);
       if (!is_first && known->second.second != answer)

@@ -9,8 +9,9 @@
 #include <vector>
 
 #include "config/command_line.h"
-#include "tests/histories/clients.h"
+#include "tests/histories/publisher.h"
 #include "tests/histories/stage.h"
+#include "tests/histories/subscriber.h"
 
 namespace weir::histories {
 namespace {
@@ -25,6 +26,7 @@ constexpr int kSkipped = 77;
 struct Options {
   std::string program;
   std::string store = "postgres";
+  std::string bus = "notify";
   std::string plant;
   int seconds = 1800;
   int patience_seconds = 20;
@@ -35,6 +37,11 @@ Planted PlantedBy(const std::string& name) {
   size_t n = 0;
   while (n < kPlants.size() && kPlants[n].name != name) ++n;
   return static_cast<Planted>(n);
+}
+
+Stage::Scene SceneOf(const Options& options) {
+  if (options.store == "rocksdb") return Stage::Scene::kRocksDb;
+  return options.bus == "redis" ? Stage::Scene::kRedis : Stage::Scene::kNotify;
 }
 
 class Clients {
@@ -67,23 +74,25 @@ Status LetWork(Company& company, Stage& stage, Time end) {
   std::mt19937_64 random(company.seed);
   while (company.recorder.Now() < end) {
     std::this_thread::sleep_for(std::chrono::milliseconds(500 + random() % 1500));
-    stage.RecordSerials(company.recorder, false);
+    stage.RecordSerials(false);
     if (company.plant.is(Planted::kLose)) stage.LoseRows();
     if (company.plant.is(Planted::kRestore)) stage.RestoreRows();
-    if (Status struck = stage.Strike(company.recorder, random, end - company.recorder.Now()); !struck.ok())
-      return struck;
+    if (Status struck = stage.Strike(random, end - company.recorder.Now()); !struck.ok()) return struck;
   }
   return {};
 }
 
 void Report(const Verdict& verdict, const Stage& stage, const Options& options) {
-  std::printf("%s, %d s, seed %llu, patience %d s\n", options.store.c_str(), options.seconds,
+  const std::string scene = options.store == "rocksdb" ? "rocksdb" : "postgres, bus " + options.bus;
+  std::printf("%s, %d s, seed %llu, patience %d s\n", scene.c_str(), options.seconds,
               static_cast<unsigned long long>(options.seed), options.patience_seconds);
   std::printf("events: %zu acknowledged, %zu refused, %zu unanswered\n", verdict.acknowledged, verdict.refused,
               verdict.unanswered);
   std::printf(
       "received: %zu, %zu of them live; %zu complete answers, %zu times between two versions; %zu had to come\n",
       verdict.deliveries, verdict.live, verdict.complete, verdict.between_versions, verdict.required);
+  std::printf("bans: %zu of %zu confirmed; ephemeral events that crossed the bus: %zu\n", verdict.confirmed_bans,
+              verdict.bans, verdict.crossed);
   std::printf("faults:");
   for (const auto& [name, count] : stage.strikes())
     if (count > 0) std::printf(" %s: %zu;", name.c_str(), count);
@@ -93,7 +102,7 @@ void Report(const Verdict& verdict, const Stage& stage, const Options& options) 
   for (const std::string& detail : verdict.details) std::printf("%s\n", detail.c_str());
 }
 
-int Judge(const Verdict& verdict, const Plant& plant) {
+int Judge(const Verdict& verdict, const Plant& plant, bool has_bus) {
   if (verdict.required == 0) {
     std::printf("FAILED: there was nothing to check\n");
     return 1;
@@ -103,6 +112,10 @@ int Judge(const Verdict& verdict, const Plant& plant) {
     const bool found = verdict.count(kPlants[n].found_as) > 0;
     std::printf("the planted fault %s\n", found ? "was found" : "FAILED to be found");
     return found ? 0 : 1;
+  }
+  if (verdict.confirmed_bans == 0 || (has_bus && verdict.crossed == 0)) {
+    std::printf("FAILED: there was no ban, or no event crossed the bus\n");
+    return 1;
   }
   std::printf(verdict.sound() ? "sound\n" : "FAILED\n");
   return verdict.sound() ? 0 : 1;
@@ -115,12 +128,12 @@ int Run(const Options& options) {
     return kSkipped;
   }
   const auto patience = std::chrono::seconds(options.patience_seconds);
-  auto stage = Stage::Start(options.program, by_postgres);
+  Recorder recorder;
+  auto stage = Stage::Start(options.program, SceneOf(options), recorder);
   if (!stage.ok()) {
     std::fprintf(stderr, "histories: %s\n", stage.status().message().c_str());
     return 1;
   }
-  Recorder recorder;
   Plant plant(PlantedBy(options.plant));
   Company company(recorder, plant, stage.value()->ports(), options.seed);
   Status worked;
@@ -135,10 +148,10 @@ int Run(const Options& options) {
     return 1;
   }
   for (size_t relay = 0; relay < company.ports.size(); ++relay) AskForAll(company, static_cast<int>(relay), patience);
-  stage.value()->RecordSerials(recorder, true);
+  stage.value()->RecordSerials(true);
   const Verdict verdict = Check(recorder.Take(), patience);
   Report(verdict, *stage.value(), options);
-  return Judge(verdict, plant);
+  return Judge(verdict, plant, by_postgres);
 }
 
 }  // namespace
@@ -156,6 +169,7 @@ int main(int argc, char** argv) {
   line.Add("--store", &options.store, "one relay on a RocksDB, or three on a PostgreSQL")
       .OneOf({"rocksdb", "postgres"})
       .ShowDefault();
+  line.Add("--bus", &options.bus, "of the relays on a PostgreSQL").OneOf({"notify", "redis"}).ShowDefault();
   line.Add("--seconds", &options.seconds, "how long clients work").Within(1, 1000000).ShowDefault();
   line.Add("--patience", &options.patience_seconds, "seconds after which EOSE and deliveries are late")
       .Within(1, 3600)

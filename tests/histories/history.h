@@ -5,6 +5,7 @@
 #include <chrono>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,7 +29,9 @@ struct Published {
   int topic = kAny;               // the value of its tag "t"
   int64_t created_at = 0;         // seconds since 1970
   int address = kAny;             // the number of the address of an addressable event; kAny for other events
+  Time expires = kNever;          // by the right time, when it expires (NIP-40)
   std::vector<uint32_t> deletes;  // the events that a deletion names; their author is that of the deletion
+  int deletes_address = kAny;     // the address whose versions a deletion removes up to its own time
 };
 
 // One sending of an event to a relay.
@@ -83,6 +86,23 @@ struct Fault {
   Time end{};
 };
 
+// An administrator's ban of an event or of an author, which one relay is told.
+struct Ban {
+  std::optional<uint32_t> event;  // null: the ban is of the author
+  int author = kAny;
+  int relay = 0;
+  Time sent{};
+  Time confirmed = kNever;  // kNever: the relay did not confirm it, and it may hold, but need not
+};
+
+// A time in which a relay's clock was ahead of the right time, or behind it if `ahead` is negative.
+struct MovedClock {
+  int relay = 0;
+  Time ahead{};
+  Time begin{};
+  Time end = kNever;
+};
+
 // A serial that an origin (a relay's name in the database) has given to an event.
 struct Serial {
   int origin = 0;
@@ -95,6 +115,8 @@ struct History {
   std::vector<Attempt> attempts;
   std::vector<Subscription> subscriptions;
   std::vector<Fault> faults;
+  std::vector<Ban> bans;
+  std::vector<MovedClock> clocks;
   std::vector<Serial> serials;
   std::vector<std::string> strangers;  // ids of events that a relay sent and no client had published
   Time end{};

@@ -1,5 +1,6 @@
 #include "tests/histories/recorder.h"
 
+#include <algorithm>
 #include <utility>
 
 namespace weir::histories {
@@ -57,6 +58,24 @@ void Recorder::Ended(size_t subscription, Subscription::End end) {
   const MutexLock lock(mutex_);
   history_.subscriptions[subscription].ended = Now();
   history_.subscriptions[subscription].end = end;
+}
+
+size_t Recorder::Banned(std::optional<uint32_t> event, int author, int relay) {
+  const MutexLock lock(mutex_);
+  history_.bans.push_back({.event = event, .author = author, .relay = relay, .sent = Now()});
+  return history_.bans.size() - 1;
+}
+
+void Recorder::Confirmed(size_t ban) {
+  const MutexLock lock(mutex_);
+  history_.bans[ban].confirmed = Now();
+}
+
+void Recorder::ClockMoved(int relay, Time begin, Time ahead) {
+  const MutexLock lock(mutex_);
+  for (MovedClock& clock : history_.clocks)
+    if (clock.relay == relay) clock.end = std::min(clock.end, Now());
+  history_.clocks.push_back({.relay = relay, .ahead = ahead, .begin = begin});
 }
 
 void Recorder::Faulted(int relay, Time begin) {

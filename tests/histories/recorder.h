@@ -4,6 +4,7 @@
 // Thread-safe.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -29,6 +30,12 @@ class Recorder {
   void Eose(size_t subscription);
   void Ended(size_t subscription, Subscription::End end);
 
+  // Returns the ban's number. `event` is null for a ban of the author.
+  size_t Banned(std::optional<uint32_t> event, int author, int relay);
+  void Confirmed(size_t ban);
+
+  // The relay's clock has been moved, after `begin`, to be `ahead` of the right time.
+  void ClockMoved(int relay, Time begin, Time ahead);
   void Faulted(int relay, Time begin);  // the fault ends now
   void Gave(Serial serial);
 

@@ -20,50 +20,61 @@ using namespace std::chrono_literals;
 constexpr int kPostgresRelays = 3;
 // The relays use few connections for reads, so that a lock exhausts them at once.
 constexpr const char* kSettings =
-    "WEIR_PORT={port} WEIR_DATA_DIR={db} WEIR_RATE_LIMIT_TARGET_MEMORY_MB=400 WEIR_POSTGRES_CONNECTIONS=4";
+    "WEIR_PORT={port} WEIR_DATA_DIR={db} WEIR_RATE_LIMIT_TARGET_MEMORY_MB=400 WEIR_POSTGRES_CONNECTIONS=4"
+    " WEIR_ADMIN_FROM_LOOPBACK=true";
 const std::vector<std::string> kServerSettings = {"max_connections=100"};
 
 }  // namespace
 
 struct Stage::Nemesis {
+  enum class Disturbs : uint8_t { kRelay, kAllRelays, kBus };
+
   std::string name;
-  bool by_postgres;   // needs a PostgreSQL
-  bool of_one_relay;  // disturbs one relay, not all
-  bool once;          // strikes once in a run
-  Time takes;         // at most about
+  std::set<Scene> scenes;  // in which it can strike
+  Disturbs disturbs;
+  bool once;   // strikes once in a run
+  Time takes;  // at most about
   std::function<Status(Stage&, size_t relay)> strike;
 };
 
 const std::vector<Stage::Nemesis>& Stage::Nemeses() {
+  using enum Scene;
+  using enum Nemesis::Disturbs;
+  static const std::set<Scene> kAll = {kRocksDb, kNotify, kRedis};
+  static const std::set<Scene> kPostgres = {kNotify, kRedis};
   static const std::vector<Nemesis> all = {
-      {"kill -9 of a relay", false, true, false, 2s, [](Stage& s, size_t relay) { return s.KillRelay(relay); }},
-      {"SIGSTOP of a relay, 3 s", false, true, false, 3s,
+      {"kill -9 of a relay", kAll, kRelay, false, 2s, [](Stage& s, size_t relay) { return s.KillRelay(relay); }},
+      {"SIGSTOP of a relay, 3 s", kAll, kRelay, false, 3s,
        [](Stage& s, size_t relay) { return s.StopRelay(relay, 3s); }},
-      {"SIGSTOP of a relay, 30 s", false, true, false, 30s,
+      {"SIGSTOP of a relay, 30 s", kAll, kRelay, false, 30s,
        [](Stage& s, size_t relay) { return s.StopRelay(relay, 30s); }},
-      {"clock moved by 10 min", false, true, false, 0s, [](Stage& s, size_t relay) { return s.MoveClock(relay); }},
-      {"LISTEN cut", true, false, false, 0s, [](Stage& s, size_t) { return s.CutBus(); }},
-      {"pool exhausted, 3 s", true, false, false, 3s, [](Stage& s, size_t) { return s.ExhaustPool(3s); }},
-      {"pool exhausted, 15 s", true, false, false, 15s, [](Stage& s, size_t) { return s.ExhaustPool(15s); }},
-      {"primary killed, standby promoted", true, false, true, 2s, [](Stage& s, size_t) { return s.Promote(); }},
+      {"clock moved by 10 min", kAll, kRelay, false, 0s, [](Stage& s, size_t relay) { return s.MoveClock(relay); }},
+      {"LISTEN cut", {kNotify}, kBus, false, 0s, [](Stage& s, size_t) { return s.CutListen(); }},
+      {"SUBSCRIBE cut", {kRedis}, kBus, false, 0s, [](Stage& s, size_t) { return s.CutSubscribers(); }},
+      {"SIGSTOP of the Redis, 3 s", {kRedis}, kBus, false, 3s, [](Stage& s, size_t) { return s.StopRedis(); }},
+      {"kill -9 of the Redis", {kRedis}, kBus, false, 2s, [](Stage& s, size_t) { return s.KillRedis(); }},
+      {"pool exhausted, 3 s", kPostgres, kAllRelays, false, 3s, [](Stage& s, size_t) { return s.ExhaustPool(3s); }},
+      {"pool exhausted, 15 s", kPostgres, kAllRelays, false, 15s, [](Stage& s, size_t) { return s.ExhaustPool(15s); }},
+      {"primary killed, standby promoted", kPostgres, kAllRelays, true, 2s,
+       [](Stage& s, size_t) { return s.Promote(); }},
   };
   return all;
 }
 
-Result<std::unique_ptr<Stage>> Stage::Start(const std::filesystem::path& program, bool by_postgres) {
-  std::unique_ptr<Stage> stage(new Stage());
-  stage->program_ = program;
+Result<std::unique_ptr<Stage>> Stage::Start(const std::filesystem::path& program, Scene scene, Recorder& recorder) {
+  std::unique_ptr<Stage> stage(new Stage(program, scene, recorder));
   auto directory = TemporaryDirectory::Make(std::filesystem::temp_directory_path(), "weir-histories");
   if (!directory.ok()) return directory.status();
   stage->directory_ = std::move(directory).value();
-  if (by_postgres) {
+  if (scene != Scene::kRocksDb) {
     stage->primary_ = std::make_unique<PostgresProcess>(kServerSettings);
     stage->standby_ = std::make_unique<PostgresProcess>(kServerSettings, stage->primary_.get());
     stage->primary_->AwaitStandbys();
     stage->store_ = "postgres://weir@127.0.0.1:" + std::to_string(stage->primary_->port()) +
                     ",127.0.0.1:" + std::to_string(stage->standby_->port()) + "/postgres";
   }
-  stage->relays_.resize(by_postgres ? kPostgresRelays : 1);
+  if (scene == Scene::kRedis) stage->redis_ = std::make_unique<RedisProcess>();
+  stage->relays_.resize(scene == Scene::kRocksDb ? 1 : kPostgresRelays);
   stage->clock_moves_.resize(stage->relays_.size());
   for (size_t relay = 0; relay < stage->relays_.size(); ++relay) {
     stage->SetClock(relay, 0s);
@@ -80,7 +91,8 @@ Status Stage::Launch(size_t relay) {
       old.target.endpoint.port == 0 ? std::nullopt : std::optional<Endpoint>(old.target.endpoint);
   const std::string command = std::string("exec env ") + kSettings + " LD_PRELOAD=" + MOVED_CLOCK +
                               " WEIR_MOVED_CLOCK=" + ClockOf(relay).string() + " WEIR_ORIGIN=" + name +
-                              " WEIR_STORE=" + store_ + " " + program_.string() + " relay";
+                              " WEIR_STORE=" + store_ + (redis_ ? " WEIR_BUS=" + redis_->url() : "") + " " +
+                              program_.string() + " relay";
   const auto dir = directory_->path() / name;
   auto launched = weir::Launch(command, dir, dir / "data", endpoint);
   if (!launched.ok()) return launched.status();
@@ -94,23 +106,25 @@ std::vector<uint16_t> Stage::ports() const {
   return ports;
 }
 
-Status Stage::Strike(Recorder& recorder, std::mt19937_64& random, Time left) {
+Status Stage::Strike(std::mt19937_64& random, Time left) {
   if (waiting_.empty()) {
-    for (const Nemesis& nemesis : Nemeses()) waiting_.push_back(&nemesis);
+    for (const Nemesis& nemesis : Nemeses())
+      if (nemesis.scenes.contains(scene_)) waiting_.push_back(&nemesis);
     std::shuffle(waiting_.begin(), waiting_.end(), random);
   }
   const Nemesis& nemesis = *waiting_.back();
   waiting_.pop_back();
   size_t& strikes = strikes_[nemesis.name];
-  if (nemesis.takes > left / 3 || (nemesis.once && strikes > 0) || (nemesis.by_postgres && store_ == "rocksdb"))
-    return {};
+  if (nemesis.takes > left / 3 || (nemesis.once && strikes > 0)) return {};
   const size_t relay = random() % relays_.size();
-  const Time begin = recorder.Now();
+  const Time begin = recorder_.Now();
   for (RunningRelay& each : relays_)
     if (each.process->Ended()) return Status::Error("a relay ended by itself: " + each.process->Fate());
   if (Status struck = nemesis.strike(*this, relay); !struck.ok()) return struck;
   ++strikes;
-  recorder.Faulted(nemesis.of_one_relay ? static_cast<int>(relay) : kAny, begin);
+  // Relays must work on without the bus.
+  if (nemesis.disturbs != Nemesis::Disturbs::kBus)
+    recorder_.Faulted(nemesis.disturbs == Nemesis::Disturbs::kRelay ? static_cast<int>(relay) : kAny, begin);
   return {};
 }
 
@@ -129,7 +143,10 @@ Status Stage::StopRelay(size_t relay, Time time) const {
 // Moves the clock ten minutes ahead, back to the right time, ten minutes behind, and back.
 Status Stage::MoveClock(size_t relay) {
   static constexpr std::array<std::chrono::seconds, 4> kOffsets = {10min, 0s, -10min, 0s};
-  SetClock(relay, kOffsets[clock_moves_[relay]++ % kOffsets.size()]);
+  const std::chrono::seconds ahead = kOffsets[clock_moves_[relay]++ % kOffsets.size()];
+  const Time begin = recorder_.Now();
+  SetClock(relay, ahead);
+  recorder_.ClockMoved(static_cast<int>(relay), begin, ahead);
   return {};
 }
 
@@ -142,9 +159,28 @@ void Stage::SetClock(size_t relay, std::chrono::seconds ahead) const {
   close(file);
 }
 
-Status Stage::CutBus() const {
+Status Stage::CutListen() const {
   Ask("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity"
       " WHERE pid <> pg_backend_pid() AND (query LIKE '%LISTEN weir' OR query LIKE '%pg_notify%')");
+  return {};
+}
+
+Status Stage::CutSubscribers() {
+  const RedisAnswer answer = redis_->Command({"CLIENT", "KILL", "TYPE", "pubsub"});
+  return answer.ok() ? Status() : Status::Error("CLIENT KILL: " + answer.text);
+}
+
+Status Stage::StopRedis() {
+  redis_->Pause();
+  std::this_thread::sleep_for(3s);
+  redis_->Resume();
+  return {};
+}
+
+Status Stage::KillRedis() {
+  redis_->Kill();
+  std::this_thread::sleep_for(1s);
+  redis_->Start();
   return {};
 }
 
@@ -161,8 +197,8 @@ Status Stage::Promote() {
   return {};
 }
 
-void Stage::RecordSerials(Recorder& recorder, bool all) {
-  if (store_ == "rocksdb") return;
+void Stage::RecordSerials(bool all) {
+  if (scene_ == Scene::kRocksDb) return;
   std::istringstream rows(
       Ask("SELECT string_agg(origin || ' ' || serial || ' ' || encode(id, 'hex'), chr(10))"
           " FROM weir_events" +
@@ -172,7 +208,7 @@ void Stage::RecordSerials(Recorder& recorder, bool all) {
     std::istringstream columns(row);
     Serial serial;
     columns >> serial.origin >> serial.number >> serial.id;
-    recorder.Gave(std::move(serial));
+    recorder_.Gave(std::move(serial));
   }
 }
 
