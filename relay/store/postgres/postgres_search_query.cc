@@ -128,7 +128,7 @@ Status PostgresSearchQuery::CountWords(Part* part) {
   for (size_t i = 0; i < part->words.size(); ++i) {
     if (walk.counts[i] >= kMostCountedEvents) continue;
     numbers.Add(static_cast<int64_t>(asked.size()));
-    queries.Add(WordsQuery({&part->words[i], 1}, {}, newest_, walk.level));
+    queries.Add(RecentQuery(part->words[i], newest_, walk.level));
     asked.push_back(i);
   }
   session_->Queue(kAllowBitmaps);

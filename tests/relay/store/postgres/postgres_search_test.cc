@@ -9,6 +9,7 @@
 #include <functional>
 #include <map>
 #include <random>
+#include <regex>
 #include <string>
 #include <thread>
 #include <vector>
@@ -258,6 +259,35 @@ TEST_F(PostgresSearchTest, EveryStatementUsesTheIndexOfWords) {
   EXPECT_NE(plans.find("Bitmap Index Scan on weir_words_words"), std::string::npos) << plans;
   for (const char* never : {"Seq Scan on weir_words", "Seq Scan on weir_events", "using weir_words_pkey"})
     EXPECT_EQ(plans.find(never), std::string::npos) << never << ": " << plans;
+}
+
+// Returns the most entries of the index of words that a statement has looked at, by the server's log.
+size_t MostLookedAt(const std::string& plans) {
+  static const std::regex kScan("Bitmap Index Scan on weir_words_words[^\n]*\\(actual rows=([0-9]+)");
+  size_t most = 0;
+  for (std::sregex_iterator scan(plans.begin(), plans.end(), kScan), end; scan != end; ++scan)
+    most = std::max<size_t>(most, std::stoul((*scan)[1].str()));
+  return most;
+}
+
+// The newest event is the first one of a span of every level.
+TEST_F(PostgresSearchTest, AStatementIsBoundedAlsoWhenSpansOfAllLevelsHaveJustBegun) {
+  PostgresStoreOptions options = database_.Options();
+  options.conninfo +=
+      " options='-c session_preload_libraries=auto_explain -c auto_explain.log_min_duration=0"
+      " -c auto_explain.log_analyze=on -c auto_explain.log_timing=off'";
+  options.searched_kinds = {1};
+  const auto store = MustOpen(options);
+  std::vector<PlainEvent> events;
+  for (uint64_t i = 0; i < 4000; ++i)
+    events.push_back(Plain(Author(1), (uint64_t{7} << 28) - 60 * i, 1, {}, "word " + std::to_string(i)));
+  SaveAll(*store, events);
+  const size_t before = SharedPostgres().Log().size();
+  const auto query = store->Find({SearchFor("word")}, {});
+  EXPECT_EQ(Drain(*query).size(), 500U);
+  const size_t most = MostLookedAt(SharedPostgres().Log().substr(before));
+  EXPECT_GT(most, kMostCountedEvents);
+  EXPECT_LT(most, 8 * kMostCountedEvents);
 }
 
 // The walk goes through spans of all lengths, and each level is the longest one for some words.
