@@ -35,15 +35,7 @@ constexpr PostgresStatement kPassWords{
     "UPDATE weir_searched SET low = $5::bigint, high = $6::bigint, rest = $7::bigint"
     " WHERE origin = $1::int AND kinds = $2::text AND low = $3::bigint AND high = $4::bigint"};
 
-// Both return events until those that are searched, which have one of the kinds $4, have $5 bytes, but at least one.
-// The records of others are empty.
-constexpr PostgresStatement kNewerEvents{
-    "newer_wordless",
-    "SELECT serial, CASE WHEN kind = ANY($4::int[]) THEN record ELSE '' END FROM (SELECT serial, kind, record,"
-    " sum(CASE WHEN kind = ANY($4::int[]) THEN octet_length(record) ELSE 0 END)"
-    " OVER (ORDER BY serial ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM weir_events"
-    " WHERE origin = $1::int AND serial > $2::bigint AND serial <= $3::bigint ORDER BY serial LIMIT $6::bigint) AS e"
-    " WHERE coalesce(before, 0) < $5::bigint ORDER BY serial"};
+// The same as kNewerEvents, from the newest event on.
 constexpr PostgresStatement kOlderEvents{
     "older_wordless",
     "SELECT serial, CASE WHEN kind = ANY($4::int[]) THEN record ELSE '' END FROM (SELECT serial, kind, record,"
@@ -51,9 +43,6 @@ constexpr PostgresStatement kOlderEvents{
     " OVER (ORDER BY serial DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM weir_events"
     " WHERE origin = $1::int AND serial > $2::bigint AND serial <= $3::bigint ORDER BY serial DESC LIMIT $6::bigint)"
     " AS e WHERE coalesce(before, 0) < $5::bigint ORDER BY serial DESC"};
-
-constexpr int64_t kPassedAtOnce = 256;
-constexpr int64_t kSplitAtOnce = 64 << 10;
 
 Result<bool> HasTables(PostgresSession& session, Duration patience) {
   const Result<PostgresSession::Row> there =

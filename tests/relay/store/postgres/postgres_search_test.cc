@@ -14,6 +14,7 @@
 #include <thread>
 #include <vector>
 
+#include "relay/store/postgres/postgres_search_query.h"
 #include "relay/store/postgres/postgres_words.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/relay/store/postgres/postgres_fixture.h"
@@ -127,6 +128,82 @@ TEST_F(PostgresSearchTest, SaysThatWordsAreMissingUntilTheLastPieceOfALaterImpor
   EXPECT_GT(searching->Sizes().unsearched, 0U);
   BuildAll(*searching);
   EXPECT_EQ(searching->Sizes().unsearched, 0U);
+}
+
+// Counts as a COUNT does. Calls `between` after the first slice, which ends before anything is counted.
+size_t CountOf(
+    const EventStore& store, const Filter& filter, bool* complete, const std::function<void()>& between = [] {}) {
+  const auto query =
+      store.Find({filter}, {.now_seconds = kSearchNow, .default_limit = kAllEvents, .max_limit = kAllEvents});
+  size_t counted = 0;
+  EXPECT_TRUE(query->Next({.max_work = 1}, [&](EventView) { ++counted; }).ok());
+  between();
+  counted += Drain(*query).size();
+  *complete = query->complete();
+  return counted;
+}
+
+TEST_F(PostgresSearchTest, ACountHasTheEventsThatAnotherRelaySavesWithoutWords) {
+  const auto searching = OpenSearching(database_, {1}, "searches");
+  const auto other = MustOpen(database_.Options("does not"));
+  bool complete = false;
+  const auto save = [&](EventStore& store, uint64_t first) {
+    std::vector<PlainEvent> events;
+    for (uint64_t n = 0; n < 300; ++n)
+      events.push_back(Plain(Author(1), first + n, n % 3 == 0 ? 7 : 1, {}, n % 3 == 1 ? "word" : "other words"));
+    SaveAll(store, events);
+  };
+  save(*other, 1);
+  EXPECT_EQ(CountOf(*searching, SearchFor("word"), &complete), 100U);
+  EXPECT_TRUE(complete);
+  BuildAll(*searching);
+  save(*other, 1000);
+  save(*searching, 2000);
+  EXPECT_EQ(CountOf(*searching, SearchFor("word"), &complete), 300U);
+  EXPECT_TRUE(complete);
+  Filter filter = SearchFor("word");
+  filter.until = 1150;
+  EXPECT_EQ(CountOf(*searching, filter, &complete), 150U);
+  EXPECT_TRUE(complete);
+}
+
+TEST_F(PostgresSearchTest, ACountHasAnEventOnceThatGetsItsWordsMeanwhile) {
+  const auto searching = OpenSearching(database_, {1}, "searches");
+  const auto other = MustOpen(database_.Options("does not"));
+  SaveAll(*searching, {Plain(Author(1), 1, 1, {}, "word one")});
+  SaveAll(*other, {Plain(Author(1), 2, 1, {}, "word two"), Plain(Author(1), 3, 1, {}, "word three")});
+  bool complete = false;
+  EXPECT_EQ(CountOf(*searching, SearchFor("word"), &complete,
+                    [&] {
+                      BuildAll(*searching);
+                      SaveAll(*other, {Plain(Author(1), 4, 1, {}, "word four")});
+                    }),
+            3U);
+  EXPECT_TRUE(complete);
+}
+
+TEST_F(PostgresSearchTest, ACountWithKindsThatAnotherRelayDoesNotKnowIsRight) {
+  const auto notes = OpenSearching(database_, {1}, "notes");
+  const auto both = OpenSearching(database_, {1, 42}, "both");
+  BuildAll(*both);
+  SaveAll(*notes, {Plain(Author(1), 1, 1, {}, "word one"), Plain(Author(1), 2, 42, {}, "word two")});
+  SaveAll(*both, {Plain(Author(1), 3, 1, {}, "word three"), Plain(Author(1), 4, 42, {}, "word four")});
+  bool complete = false;
+  EXPECT_EQ(CountOf(*both, SearchFor("word"), &complete), 4U);
+  EXPECT_TRUE(complete);
+}
+
+TEST_F(PostgresSearchTest, ACountSaysThatItLacksEventsIfTooManyHaveNoWords) {
+  const auto searching = OpenSearching(database_, {1}, "searches");
+  std::vector<PlainEvent> events;
+  const std::string text(kMostTextBytes, 'x');
+  for (uint64_t n = 0; n <= kMostWordless / (kMostTextBytes * kSplitByteWork); ++n)
+    events.push_back(Plain(Author(1), n, 1, {}, text));
+  events.push_back(Plain(Author(1), 1, 1, {}, "word"));
+  SaveAll(*MustOpen(database_.Options("does not")), events);
+  bool complete = true;
+  EXPECT_EQ(CountOf(*searching, SearchFor("word"), &complete), 0U);
+  EXPECT_FALSE(complete);
 }
 
 // A removal locks the rows of its events in the order of their ids.
