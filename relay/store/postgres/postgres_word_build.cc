@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "relay/search/searched_kinds.h"
 #include "relay/store/postgres/postgres_edit_statements.h"
 #include "relay/store/postgres/postgres_words.h"
 #include "relay/store/postgres/schema.h"
@@ -111,6 +112,19 @@ Result<std::vector<uint16_t>> OpenSearchTables(PostgresSession& session, const s
                      .status();
   if (!begun.ok()) return begun;
   return all;
+}
+
+std::string WarningOfKinds(const std::vector<uint16_t>& of_relay, const std::vector<uint16_t>& of_database) {
+  if (of_database.empty() || of_relay == of_database) return "";
+  std::vector<uint16_t> all = of_database;
+  AddSorted(of_relay, &all);
+  return "this relay searches " + (of_relay.empty() ? "no kinds" : "the kinds " + ToText(of_relay)) +
+         ", and the database has the words of the kinds " + ToText(of_database) +
+         ", from another relay or an earlier start. Relays with different kinds find different events, and the words "
+         "of what one of them saves have to be added by another. Set WEIR_SEARCH_KINDS=" +
+         ToText(all) +
+         " at every relay on this database. If no relay is to search the other kinds any more, stop all relays, and "
+         "let PostgreSQL run DROP TABLE weir_words, weir_searched; the next start then begins a new index";
 }
 
 Status BeginWords(PostgresSession& session, const SearchedEvents& searched, Duration patience) {

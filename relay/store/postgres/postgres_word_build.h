@@ -49,6 +49,9 @@ Result<std::vector<uint16_t>> OpenSearchTables(PostgresSession& session, const s
 
 // Returns the kinds whose words the database has; none if it has no such tables, or those of another version.
 Result<std::vector<uint16_t>> SearchedKindsOf(PostgresSession& session, Duration patience);
+// Returns a sentence for the operator if a relay searches other kinds than those whose words the database has: what
+// this means, and what to do. Returns an empty text if the kinds are the same, or if the database has no words.
+std::string WarningOfKinds(const std::vector<uint16_t>& of_relay, const std::vector<uint16_t>& of_database);
 // Begins the words of the origins that have none.
 Status BeginWords(PostgresSession& session, const SearchedEvents& searched, Duration patience);
 

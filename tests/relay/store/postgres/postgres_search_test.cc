@@ -1,6 +1,8 @@
 // Search (NIP-50) on PostgreSQL: the suite of both stores, the build of the words beside other relays, and the bound of
 // a statement.
 #include <signal.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -10,6 +12,7 @@
 #include <map>
 #include <random>
 #include <regex>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
@@ -17,6 +20,7 @@
 #include "relay/store/postgres/postgres_search_query.h"
 #include "relay/store/postgres/postgres_words.h"
 #include "tests/fixtures/eventually.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/relay/store/postgres/postgres_fixture.h"
 #include "tests/relay/store/search_fixture.h"
 
@@ -245,6 +249,32 @@ TEST_F(PostgresSearchTest, RelaysWithOtherKindsShareTheWords) {
             (std::vector<std::string>{"word three", "word two", "word one"}));
   EXPECT_TRUE(complete);
   EXPECT_EQ(WordsIn(database_), WordsFor(database_, *notes, {1, 42}));
+}
+
+// Opens a store as a relay does, and returns what it logs.
+std::string LogOfOpening(const PostgresDatabase& database, const std::vector<uint16_t>& kinds,
+                         bool is_history = false) {
+  std::ostringstream log;
+  const auto usual = spdlog::default_logger();
+  spdlog::set_default_logger(
+      std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::ostream_sink_mt>(log)));
+  PostgresStoreOptions options = database.Options("opened");
+  options.searched_kinds = kinds;
+  options.is_history = is_history;
+  EXPECT_TRUE(PostgresStore::Open(options).ok());
+  spdlog::set_default_logger(usual);
+  return log.str();
+}
+
+TEST_F(PostgresSearchTest, ARelayWarnsOfOtherKindsThanTheDatabaseHas) {
+  EXPECT_EQ(LogOfOpening(database_, {}), "");
+  EXPECT_EQ(LogOfOpening(database_, {1}), "");
+  EXPECT_EQ(LogOfOpening(database_, {1}), "");
+  EXPECT_TRUE(Has(LogOfOpening(database_, {42}), "WEIR_SEARCH_KINDS=1,42 at every relay"));
+  EXPECT_EQ(LogOfOpening(database_, {1, 42}), "");
+  EXPECT_TRUE(Has(LogOfOpening(database_, {1}), "has the words of the kinds 1,42"));
+  EXPECT_TRUE(Has(LogOfOpening(database_, {}), "this relay searches no kinds"));
+  EXPECT_EQ(LogOfOpening(database_, {}, true), "") << "an import has no setting";
 }
 
 TEST_F(PostgresSearchTest, WordsOfANewerWeirAreAnErrorAndThoseOfAnOlderOneAreMadeAnew) {
