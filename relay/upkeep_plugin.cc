@@ -20,9 +20,12 @@ void UpkeepPlugin::Stop() {
 
 void UpkeepPlugin::AppendMetrics(MetricFamilies& families) const {
   const auto number = [](bool runs) { return runs ? uint64_t{1} : uint64_t{0}; };
-  families.Gauge("weir_upkeep_running", "1 while the database is copied by `weir backup`, or compacted");
+  families.Gauge("weir_upkeep_running",
+                 "1 while the database is copied by `weir backup`, or compacted: by `weir compact`, or by the relay "
+                 "itself, so that the space of removed events comes back (space)");
   families.Add(number(open_ && upkeep_->backup_runs()), {{"work", "backup"}});
   families.Add(number(open_ && upkeep_->compaction().runs), {{"work", "compaction"}});
+  families.Add(number(open_ && upkeep_->returns_space()), {{"work", "space"}});
 }
 
 }  // namespace weir

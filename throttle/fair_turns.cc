@@ -44,9 +44,10 @@ void FairTurns::ReturnLead(FairLine& line) {
 
 void FairTurns::GiveUp(FairLine& line) {
   ReturnLead(line);
-  Put(line, kAway, line.had_, line.number_);
+  const Place place = line.served_ > 0 ? kServed : kAway;
+  Put(line, place, line.had_, line.number_);  // so that it is not the next line itself
   line.had_ = std::max({line.had_, now_, empty() ? 0 : Next().had_});
-  Put(line, kAway, line.had_, line.number_);
+  Put(line, place, line.had_, line.number_);
 }
 
 FairLine& FairTurns::Next(bool either_sort) const {

@@ -77,7 +77,7 @@ class FairTurns {
   // Makes the line wait for a turn with a request of the amount `asks`. If it waits already, this replaces its request.
   void Wait(FairLine& line, uint64_t asks, Sort sort = Sort::kFirst);
   // Ends the wait of a line without a turn. If the line is behind `now`, or was served less than the line that is next
-  // now, it loses the difference.
+  // now, it loses the difference. Turns of it that have begun go on.
   void GiveUp(FairLine& line);
   // Returns the line whose turn it is: of either sort, or only of the first sort if `either_sort` is false. REQUIRES:
   // at least one such line waits.

@@ -46,7 +46,7 @@ Result<Sizes> CompactHere(const RelayConfiguration& configuration) {
   const Result<std::unique_ptr<RocksDbStore>> store = RocksDbStore::Open(options);
   if (!store.ok()) return store.status();
   Sizes sizes{.then = store.value()->Sizes().disk_bytes};
-  const Status status = CompactAll(*store.value(), &interrupted, [](double done) {
+  const Status status = CompactAll(*store.value(), CompactWhat::kAll, &interrupted, [](double done) {
     Show(done, false);
     return Status();
   });

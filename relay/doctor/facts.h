@@ -113,9 +113,10 @@ struct PostgresFacts {
   int version = 0;   // for example 150006
   std::string role;  // the role (user) as which weir connects
   bool is_standby = false;
-  bool may_monitor = false;  // the role is a member of pg_monitor
-  Status tables;             // an error if weir's tables are wrong, or are missing and cannot be made
-  uint64_t origins = 0;      // number of names under which relays and imports have ever saved events
+  bool may_monitor = false;              // the role is a member of pg_monitor
+  Status tables;                         // an error if weir's tables are wrong, or are missing and cannot be made
+  uint64_t origins = 0;                  // number of names under which relays and imports have ever saved events
+  std::vector<uint16_t> searched_kinds;  // the kinds whose words the database has, sorted
   std::string synchronous_commit;
   bool fsync = true;
   bool names_standbys = false;  // synchronous_standby_names is not empty

@@ -1,7 +1,10 @@
+#include <algorithm>
 #include <array>
 #include <cmath>
+#include <iterator>
 
 #include "relay/doctor/check_words.h"
+#include "relay/search/searched_kinds.h"
 
 namespace weir {
 namespace {
@@ -192,10 +195,32 @@ std::optional<Finding> ManyNames(const Facts& facts) {
                  .commands = {"WEIR_ORIGIN=relay-1"}};
 }
 
+std::optional<Finding> SearchKindsDiffer(const Facts& facts) {
+  const PostgresFacts* p = Reached(facts);
+  if (p == nullptr || p->searched_kinds.empty()) return std::nullopt;
+  const Result<std::vector<uint16_t>> own = ParseSearchedKinds(facts.settings.relay.relay.search_kinds);
+  if (!own.ok() || own.value() == p->searched_kinds) return std::nullopt;
+  std::vector<uint16_t> all = p->searched_kinds;
+  std::ranges::copy_if(own.value(), std::back_inserter(all),
+                       [p](uint16_t kind) { return !std::ranges::binary_search(p->searched_kinds, kind); });
+  std::ranges::sort(all);
+  return Finding{.severity = Severity::kWarning,
+                 .saw = "WEIR_SEARCH_KINDS is " + (own.value().empty() ? "not set" : ToText(own.value())) +
+                        ", and the database has the words of the kinds " + ToText(p->searched_kinds) + ".",
+                 .why =
+                     "Relays with different kinds find different events, and the words of what one of them saves "
+                     "have to be added by another.",
+                 .act =
+                     "Set the same kinds at every relay on this database. If no relay is to search the others any "
+                     "more, stop all relays and drop the tables weir_words and weir_searched; the next start begins "
+                     "a new index.",
+                 .commands = {"WEIR_SEARCH_KINDS=" + ToText(all)}};
+}
+
 }  // namespace
 
 std::span<const DoctorCheck> PostgresChecks() {
-  static constexpr std::array<DoctorCheck, 13> kChecks = {{
+  static constexpr std::array<DoctorCheck, 14> kChecks = {{
       {"postgres-unreachable", Unreachable},
       {"postgres-standby-only", StandbyOnly},
       {"postgres-tables", TablesWrong},
@@ -209,6 +234,7 @@ std::span<const DoctorCheck> PostgresChecks() {
       {"postgres-far", Far},
       {"postgres-clock", ClocksDiffer},
       {"postgres-names", ManyNames},
+      {"postgres-search-kinds", SearchKindsDiffer},
   }};
   return kChecks;
 }

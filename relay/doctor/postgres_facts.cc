@@ -95,13 +95,15 @@ Status AskOrigins(PostgresSession& session, PostgresFacts* facts) {
   return {};
 }
 
-Status LookAtTables(const StorageSettings& settings) {
+void LookAtTables(const StorageSettings& settings, PostgresFacts* facts) {
   PostgresStoreOptions options{.conninfo = settings.store, .settings = settings.postgres};
   options.settings.timeout = std::chrono::duration_cast<std::chrono::milliseconds>(kPostgresPatience);
   options.settings.connections = 1;
   options.read_only = true;
   options.create = false;
-  return PostgresStore::Open(options).status();
+  const Result<std::unique_ptr<PostgresStore>> store = PostgresStore::Open(options);
+  facts->tables = store.status();
+  if (store.ok()) facts->searched_kinds = store.value()->searched_kinds();
 }
 
 }  // namespace
@@ -121,7 +123,7 @@ PostgresFacts LookAtPostgres(const StorageSettings& settings, std::vector<std::s
   // The server was reached, although it is a standby, which accepts no writes.
   if (facts.is_standby) facts.reached = Status();
   if (!facts.reached.ok()) return facts;
-  if (has_tables) facts.tables = LookAtTables(settings);
+  if (has_tables) LookAtTables(settings, &facts);
   if (asked.ok() && has_tables && facts.tables.ok()) asked = AskOrigins(session, &facts);
   if (asked.ok()) asked = AskFigures(session, &facts);
   if (asked.ok()) asked = MeasureJourneys(session, &facts);

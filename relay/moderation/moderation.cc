@@ -6,10 +6,9 @@
 #include <charconv>
 
 #include "config/text/hex.h"
-#include "config/text/json_scanner.h"
 #include "config/text/json_writer.h"
 #include "config/text/parse.h"
-#include "config/text/utf8.h"
+#include "relay/moderation/decision_document.h"
 #include "relay/nostr/npub.h"
 #include "relay/rules/rules_in_force.h"
 #include "relay/store/event_store.h"
@@ -20,13 +19,7 @@ namespace {
 
 constexpr std::string_view kDecisionMemo = "decision/";
 constexpr std::string_view kRemovalMemo = "removal/";
-constexpr uint64_t kOverheadBytes = 300;  // memory of one decision, beside its texts
-constexpr size_t kCopiedAtOnce = 1000;    // decisions, while the lists are locked
-constexpr size_t kMostInWrite = 250;      // changes; the commit thread then does as much as in a write of events
-
-uint64_t BytesOf(const ModerationDecision& d) {
-  return kOverheadBytes + 2 * d.subject.size() + d.reason.size() + d.detail.size() + d.by.size();
-}
+constexpr size_t kMostInWrite = 250;  // changes; the commit thread then does as much as in a write of events
 
 std::string JsonOf(const ModerationDecision& decision) {
   JsonWriter json(JsonWriter::Layout::kCompact);
@@ -50,47 +43,11 @@ std::string MemoOf(DecisionList list, std::string_view subject) {
   return std::string(kDecisionMemo).append(NameOf(list)).append("/").append(subject);
 }
 
-std::string_view RoleOf(std::string_view member) { return member.substr(member.find(' ') + 1); }
-std::string_view KeyOf(std::string_view member) { return member.substr(0, member.find(' ')); }
-
 void LogChange(DecisionList list, const std::string& subject, std::string_view by, const ModerationDecision* decision) {
   if (decision == nullptr)
     return spdlog::info("moderation: {} takes {} out of {}", Printable(by), Printable(subject), NameOf(list));
   spdlog::info("moderation: {} puts {} into {}{}{}", Printable(by), Printable(subject), NameOf(list),
                decision->reason.empty() ? "" : ": ", Printable(decision->reason));
-}
-
-// Reads the decisions of a document, in their order.
-Result<std::vector<ModerationDecision>> ReadDocument(std::string_view json) {
-  if (json.size() > Moderation::kMostImportBytes)
-    return Status::Error("the document has more than " + std::to_string(Moderation::kMostImportBytes) + " bytes");
-  if (!IsUtf8(json)) return Status::Error("the document is not UTF-8");
-  JsonScanner scanner(json);
-  std::vector<ModerationDecision> decisions;
-  uint64_t version = 0;
-  bool first = true;
-  scanner.Expect('{');
-  while (scanner.error().empty() && scanner.NextItem('}', &first) == JsonScanner::Step::kItem) {
-    JsonString name;
-    if (!scanner.ReadName(&name)) break;
-    if (name.raw == "weir_moderation") {
-      if (!scanner.ReadWhole(&version)) return Status::Error("\"weir_moderation\" must be a number");
-      continue;
-    }
-    if (name.raw != "decisions") return Status::Error("unknown field \"" + Printable(name.raw) + "\"");
-    std::vector<std::string_view> items;
-    if (!scanner.ReadList(&items)) break;
-    for (const std::string_view item : items) {
-      Result<ModerationDecision> decision = ReadDecision(item);
-      if (!decision.ok())
-        return Status::Error("decisions[" + std::to_string(decisions.size()) + "]: " + decision.status().message());
-      decisions.push_back(std::move(decision).value());
-    }
-  }
-  if (!scanner.error().empty()) return Status::Error("the document is wrong: " + scanner.error());
-  if (!scanner.AtEnd()) return Status::Error("the document is wrong: there is text behind it");
-  if (version != 1) return Status::Error("the document is not one of weir's: it must have \"weir_moderation\":1");
-  return decisions;
 }
 
 }  // namespace
@@ -208,8 +165,9 @@ Result<bool> Moderation::Revoke(DecisionList list, std::string_view subject, std
   if (!Has(list, normal.value(), {})) return false;
   Changes members;
   if (list == DecisionList::kRoles)
-    Visit(DecisionList::kMembers, [&](const ModerationDecision& member) {
-      if (RoleOf(member.subject) == normal.value()) members[{DecisionList::kMembers, member.subject}] = std::nullopt;
+    book_.Visit(DecisionList::kMembers, [&](const ModerationDecision& member) {
+      if (RoleOfMember(member.subject) == normal.value())
+        members[{DecisionList::kMembers, member.subject}] = std::nullopt;
     });
   // The role goes last, so that it can be revoked again if the store fails before.
   for (const Changes& changes : {std::move(members), Changes{{{list, normal.value()}, std::nullopt}}}) {
@@ -220,7 +178,7 @@ Result<bool> Moderation::Revoke(DecisionList list, std::string_view subject, std
 }
 
 Result<size_t> Moderation::Import(std::string_view json, std::string_view by) {
-  Result<std::vector<ModerationDecision>> decisions = ReadDocument(json);
+  Result<std::vector<ModerationDecision>> decisions = ReadDecisions(json);
   if (!decisions.ok()) return decisions.status();
   Changes changes;
   const MutexLock lock(change_mutex_);
@@ -259,35 +217,18 @@ Status Moderation::Plan(ModerationDecision decision, Changes* changes) const {
 }
 
 bool Moderation::Has(DecisionList list, const std::string& subject, const Changes& changes) const {
-  if (const auto changed = changes.find({list, subject}); changed != changes.end()) return changed->second.has_value();
-  const MutexLock lock(mutex_);
-  return In(list).by_subject.contains(subject);
+  const auto changed = changes.find({list, subject});
+  return changed != changes.end() ? changed->second.has_value() : book_.Has(list, subject);
 }
 
 Status Moderation::Check(const Changes& changes) const {
-  std::array<int64_t, kDecisionLists> more{};
-  std::array<int64_t, kDecisionLists> more_bytes{};
   for (const auto& [place, decision] : changes) {
     const auto& [list, subject] = place;
-    if (list == DecisionList::kMembers && decision && !Has(DecisionList::kRoles, std::string(RoleOf(subject)), changes))
-      return Status::Error("there is no role \"" + std::string(RoleOf(subject)) + "\"; create it first");
-    const auto index = static_cast<size_t>(list);
-    const std::optional<ModerationDecision> before = Find(list, subject);
-    more[index] += int64_t{decision.has_value()} - int64_t{before.has_value()};
-    more_bytes[index] +=
-        static_cast<int64_t>(decision ? BytesOf(*decision) : 0) - static_cast<int64_t>(before ? BytesOf(*before) : 0);
+    if (list == DecisionList::kMembers && decision &&
+        !Has(DecisionList::kRoles, std::string(RoleOfMember(subject)), changes))
+      return Status::Error("there is no role \"" + std::string(RoleOfMember(subject)) + "\"; create it first");
   }
-  const MutexLock lock(mutex_);
-  for (size_t i = 0; i < kDecisionLists; ++i) {
-    const size_t most = MostDecisionsOf(static_cast<DecisionList>(i));
-    if (more[i] > 0 && lists_[i].by_subject.size() + static_cast<size_t>(more[i]) > most)
-      return Status::Error("the list " + std::string(kDecisionListNames[i]) + " can have at most " +
-                           std::to_string(most) + " decisions; take some out first");
-    if (more_bytes[i] > 0 && lists_[i].bytes + static_cast<uint64_t>(more_bytes[i]) > kMostListBytes)
-      return Status::Error("the list " + std::string(kDecisionListNames[i]) + " can take at most " +
-                           std::to_string(kMostListBytes) + " bytes; take some decisions out first");
-  }
-  return {};
+  return book_.CheckRoomFor(changes);
 }
 
 // Makes the changes in several writes if they are many, so that clients' events do not wait for all of them. The
@@ -335,42 +276,26 @@ void Moderation::PutInForce(const Changes& changes) {
   bool short_changed = false;
   for (const auto& [place, decision] : changes) {
     const auto& [list, subject] = place;
-    const MutexLock lock(mutex_);
-    Entries& entries = lists_[static_cast<size_t>(list)];
-    if (const auto found = entries.by_subject.find(subject); found != entries.by_subject.end()) {
-      entries.bytes -= BytesOf(found->second);
-      entries.by_subject.erase(found);
-    }
-    if (decision) {
-      entries.bytes += BytesOf(*decision);
-      entries.by_subject.emplace(subject, *decision);
-    }
-    const auto set = [&](SharedKeySet& keys, std::string_view hex, bool holds) {
+    book_.Put(list, subject, decision);
+    const auto set = [](SharedKeySet& keys, std::string_view hex, bool holds) {
       Bytes32 key{};
       if (FromHex(hex, key.data(), key.size())) holds ? keys.Add(key) : keys.Remove(key);
     };
     if (list == DecisionList::kBannedAuthors) set(decided.banned_authors, subject, decision.has_value());
     if (list == DecisionList::kBannedEvents) set(decided.banned_events, subject, decision.has_value());
     if (list == DecisionList::kAllowedAuthors || list == DecisionList::kMembers)
-      set(decided.allowed_authors, KeyOf(subject), IsAllowed(KeyOf(subject)));
+      set(decided.allowed_authors, KeyOfMember(subject), book_.IsAllowed(KeyOfMember(subject)));
     short_changed = short_changed || list == DecisionList::kAllowedKinds || list == DecisionList::kDisallowedKinds ||
                     list == DecisionList::kBlockedAddresses;
   }
   if (short_changed) PutShortListsInForce();
 }
 
-bool Moderation::IsAllowed(std::string_view key_hex) const {
-  if (In(DecisionList::kAllowedAuthors).by_subject.contains(key_hex)) return true;
-  const auto& members = In(DecisionList::kMembers).by_subject;
-  const auto member = members.lower_bound(key_hex);
-  return member != members.end() && KeyOf(member->first) == key_hex;
-}
-
 void Moderation::PutShortListsInForce() {
   DecidedLists::Short lists;
-  const auto kinds = [this](DecisionList list) WEIR_REQUIRES(change_mutex_) {
+  const auto kinds = [this](DecisionList list) {
     KindSet set;
-    Visit(list, [&set](const ModerationDecision& decision) {
+    book_.Visit(list, [&set](const ModerationDecision& decision) {
       const auto kind = static_cast<uint16_t>(std::stoul(decision.subject));
       set.Add(kind, kind);
     });
@@ -379,66 +304,26 @@ void Moderation::PutShortListsInForce() {
   lists.allowed_kinds = kinds(DecisionList::kAllowedKinds);
   lists.disallowed_kinds = kinds(DecisionList::kDisallowedKinds);
   std::vector<AddressRange> ranges;
-  Visit(DecisionList::kBlockedAddresses, [&ranges](const ModerationDecision& decision) {
+  book_.Visit(DecisionList::kBlockedAddresses, [&ranges](const ModerationDecision& decision) {
     if (const Result<AddressRange> range = ParseNetwork(decision.subject); range.ok()) ranges.push_back(range.value());
   });
   lists.blocked_addresses = AddressSet(std::move(ranges));
   rules_.decided().Use(std::move(lists));
 }
 
-std::vector<ModerationDecision> Moderation::List(DecisionList list, std::string_view after, size_t most) const {
-  std::vector<ModerationDecision> decisions;
-  const MutexLock lock(mutex_);
-  const auto& entries = In(list).by_subject;
-  for (auto at = after.empty() ? entries.begin() : entries.upper_bound(after); at != entries.end(); ++at) {
-    if (decisions.size() == most) break;
-    decisions.push_back(at->second);
-  }
-  return decisions;
-}
-
 std::optional<ModerationDecision> Moderation::Find(DecisionList list, std::string_view subject) const {
   const Result<std::string> normal = SubjectFor(list, subject);
-  if (!normal.ok()) return std::nullopt;
-  const MutexLock lock(mutex_);
-  const auto found = In(list).by_subject.find(normal.value());
-  return found == In(list).by_subject.end() ? std::nullopt : std::optional(found->second);
-}
-
-size_t Moderation::size(DecisionList list) const {
-  const MutexLock lock(mutex_);
-  return In(list).by_subject.size();
+  return normal.ok() ? book_.Find(list, normal.value()) : std::nullopt;
 }
 
 std::optional<std::string> Moderation::Text(std::string_view name) const {
-  const MutexLock lock(mutex_);
-  const auto& texts = In(DecisionList::kRelayTexts).by_subject;
-  const auto found = texts.find(name);
-  return found == texts.end() ? std::nullopt : std::optional(found->second.detail);
-}
-
-void Moderation::Visit(DecisionList list, const std::function<void(const ModerationDecision& decision)>& visit) const {
-  std::vector<ModerationDecision> some;
-  std::string after;
-  do {
-    some = List(list, after, kCopiedAtOnce);
-    for (const ModerationDecision& decision : some) visit(decision);
-    if (!some.empty()) after = some.back().subject;
-  } while (some.size() == kCopiedAtOnce);
+  const std::optional<ModerationDecision> text = book_.Find(DecisionList::kRelayTexts, name);
+  return text ? std::optional(text->detail) : std::nullopt;
 }
 
 std::string Moderation::Export() const {
   const MutexLock lock(change_mutex_);
-  JsonWriter json(JsonWriter::Layout::kCompact);
-  json.Open('{');
-  json.Member("weir_moderation").Number(1);
-  json.Member("decisions").Open('[');
-  for (size_t i = 0; i < kDecisionLists; ++i)
-    Visit(static_cast<DecisionList>(i),
-          [&json](const ModerationDecision& decision) { AppendDecision(decision, json); });
-  json.Close(']');
-  json.Close('}');
-  return std::move(json).Value();
+  return WriteDecisions(book_);
 }
 
 void Moderation::AppendMetrics(MetricFamilies& families) const {

@@ -19,12 +19,10 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <thread>
-#include <utility>
 #include <vector>
 
 #include "config/clock.h"
@@ -32,6 +30,7 @@
 #include "config/status.h"
 #include "relay/moderation/ban_removals.h"
 #include "relay/moderation/decision.h"
+#include "relay/moderation/decision_book.h"
 #include "relay/observe/metrics/metric_families.h"
 
 namespace weir {
@@ -43,9 +42,6 @@ class RulesInForce;
 class Moderation {
  public:
   using Removal = BanRemovals::Removal;
-
-  // The longest document that Import takes.
-  static constexpr size_t kMostImportBytes = size_t{64} << 20;
 
   // Administrators cannot be banned; `is_administrator` may be called from any thread. `store`, `commit`, `rules` and
   // the clock must outlive the object.
@@ -72,17 +68,18 @@ class Moderation {
   Result<bool> Revoke(DecisionList list, std::string_view subject, std::string_view by);
 
   // Returns at most `most` decisions of the list in the order of their subjects, from the first one after `after` on.
-  std::vector<ModerationDecision> List(DecisionList list, std::string_view after, size_t most) const;
+  std::vector<ModerationDecision> List(DecisionList list, std::string_view after, size_t most) const {
+    return book_.List(list, after, most);
+  }
   std::optional<ModerationDecision> Find(DecisionList list, std::string_view subject) const;
-  size_t size(DecisionList list) const;
+  size_t size(DecisionList list) const { return book_.size(list); }
   // Returns the text of kRelayTexts with this name: "name", "description" or "icon". Null: the setting holds.
   std::optional<std::string> Text(std::string_view name) const;
 
   // Returns the removals that go on, and the last ones that are done since the start, oldest first.
   std::vector<Removal> Removals() const { return removals_.List(); }
 
-  // Returns all decisions as JSON, a document that Import takes: {"weir_moderation":1,"decisions":[{"list":…,
-  // "subject":…,"reason":…,"detail":…,"by":…,"at":…}]}.
+  // Returns all decisions as a document (decision_document.h) that Import takes.
   std::string Export() const;
   // Adds the decisions of the document to those that are there. Returns their number. If one of them is wrong, or a
   // list would be too long, adds none; the error names the decision. Many decisions take several writes, so if the
@@ -94,15 +91,8 @@ class Moderation {
   void AppendMetrics(MetricFamilies& families) const;
 
  private:
-  // Changes that are written together. Null: the decision about the subject goes.
-  using Changes = std::map<std::pair<DecisionList, std::string>, std::optional<ModerationDecision>>;
-  struct Entries {
-    std::map<std::string, ModerationDecision, std::less<>> by_subject;
-    uint64_t bytes = 0;  // memory that the decisions take, about
-  };
+  using Changes = DecisionChanges;
 
-  // The bytes of the decisions of one list. Bounds the memory that administrators can take.
-  static constexpr uint64_t kMostListBytes = uint64_t{64} << 20;
   // The time between two looks at the decisions of other relays on the same database.
   static constexpr std::chrono::milliseconds kLookEvery{400};
 
@@ -115,12 +105,7 @@ class Moderation {
   void Follow();
   void PutInForce(const Changes& changes) WEIR_REQUIRES(change_mutex_);
   void PutShortListsInForce() WEIR_REQUIRES(change_mutex_);
-  // Copies the decisions in parts, so that no other thread waits long for the lists.
-  void Visit(DecisionList list, const std::function<void(const ModerationDecision& decision)>& visit) const
-      WEIR_REQUIRES(change_mutex_);
   bool Has(DecisionList list, const std::string& subject, const Changes& changes) const;
-  bool IsAllowed(std::string_view key_hex) const WEIR_REQUIRES(mutex_);
-  const Entries& In(DecisionList list) const WEIR_REQUIRES(mutex_) { return lists_[static_cast<size_t>(list)]; }
 
   EventStore& store_;
   GroupCommit& commit_;
@@ -134,8 +119,7 @@ class Moderation {
   mutable Mutex change_mutex_;
   uint64_t revision_ WEIR_GUARDED_BY(change_mutex_) = 0;  // the revision of the memos that were read last
 
-  mutable Mutex mutex_;  // held only for moments, because I/O threads ask for texts
-  std::array<Entries, kDecisionLists> lists_ WEIR_GUARDED_BY(mutex_);
+  DecisionBook book_;  // changed only under change_mutex_
 
   Mutex stop_mutex_;
   Condition stopped_;

@@ -2,6 +2,7 @@
 
 #include <sys/statvfs.h>
 
+#include <algorithm>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -51,38 +52,85 @@ Status CheckRoomFor(const std::string& path) {
                        " left, and a compaction needs as much; make room first");
 }
 
-}  // namespace
+bool Overlaps(const rocksdb::SstFileMetaData& file, const std::string& begin, const Part& part) {
+  return (begin.empty() || file.largestkey >= begin) && (!part.end || file.smallestkey <= *part.end);
+}
 
-// `*resume` is the number of the family, as a character, and the key at which to go on.
-Result<CompactedPiece> CompactSome(const RocksDbStore& store, std::string* resume, std::atomic<bool>* cancelled) {
-  rocksdb::DB* const db = store.db();
-  const std::vector<rocksdb::ColumnFamilyHandle*>& families = store.families();
-  const size_t at = resume->empty() ? 0 : static_cast<size_t>(resume->front());
-  const std::string begin = resume->empty() ? "" : resume->substr(1);
-  if (at >= families.size()) return CompactedPiece();
-  if (Status room = CheckRoomFor(db->GetName()); !room.ok()) return room;
+// Returns true if enough entries of the part are marks of removal to be worth rewriting it.
+bool HasRemoved(const rocksdb::ColumnFamilyMetaData& family, const std::string& begin, const Part& part) {
+  constexpr uint64_t kLeastPart = 20;
+  uint64_t entries = 0;
+  uint64_t removals = 0;
+  for (const rocksdb::LevelMetaData& level : family.levels) {
+    for (const rocksdb::SstFileMetaData& file : level.files) {
+      if (!Overlaps(file, begin, part)) continue;
+      entries += file.num_entries;
+      removals += file.num_deletions;
+    }
+  }
+  return removals > 0 && removals * kLeastPart >= entries;
+}
 
-  rocksdb::ColumnFamilyMetaData family;
-  db->GetColumnFamilyMetaData(families[at], &family);
-  const Part part = PartFrom(family, begin);
+// The place at which a compaction goes on, as `*resume` has it: the number of the family, as a character, and a key.
+struct Place {
+  explicit Place(const std::string& resume)
+      : family(resume.empty() ? 0 : static_cast<size_t>(resume.front())),
+        begin(resume.empty() ? "" : resume.substr(1)) {}
+  void MoveBehind(const Part& part) {
+    if (!part.end) ++family;
+    begin = part.end.value_or("");
+  }
+  std::string Resume() const { return static_cast<char>(family) + begin; }
+
+  size_t family;
+  std::string begin;
+};
+
+Status Compact(const RocksDbStore& store, const Place& place, const Part& part, std::atomic<bool>* cancelled) {
   rocksdb::CompactRangeOptions options;
   options.exclusive_manual_compaction = false;
   // Rewrites the deepest level, too, in which removed entries lie under their marks.
   options.bottommost_level_compaction = rocksdb::BottommostLevelCompaction::kForceOptimized;
   options.canceled = cancelled;
-  const rocksdb::Slice from(begin);
+  const rocksdb::Slice from(place.begin);
   const rocksdb::Slice to(part.end.value_or(""));
-  const rocksdb::Status status =
-      db->CompactRange(options, families[at], begin.empty() ? nullptr : &from, part.end ? &to : nullptr);
-  if (!status.ok()) return DatabaseError("cannot compact the database", status);
+  const rocksdb::Status status = store.db()->CompactRange(
+      options, store.families()[place.family], place.begin.empty() ? nullptr : &from, part.end ? &to : nullptr);
+  return status.ok() ? Status() : DatabaseError("cannot compact the database", status);
+}
 
-  CompactedPiece piece{.bytes = part.bytes, .left_bytes = part.bytes_behind};
-  for (size_t later = at + 1; later < families.size(); ++later) {
+}  // namespace
+
+Result<CompactedPiece> CompactSome(const RocksDbStore& store, CompactWhat what, std::string* resume,
+                                   std::atomic<bool>* cancelled) {
+  rocksdb::DB* const db = store.db();
+  const std::vector<rocksdb::ColumnFamilyHandle*>& families = store.families();
+  Place place(*resume);
+  if (place.family >= families.size()) return CompactedPiece();
+  if (Status room = CheckRoomFor(db->GetName()); !room.ok()) return room;
+  if (resume->empty() && what == CompactWhat::kRemoved) {
+    // The marks of the last removals are in memory; tables tell how many marks they have.
+    const rocksdb::Status flushed = db->Flush(rocksdb::FlushOptions(), families);
+    if (!flushed.ok()) return DatabaseError("cannot write what is in memory", flushed);
+  }
+  CompactedPiece piece;
+  rocksdb::ColumnFamilyMetaData family;
+  while (place.family < families.size() && piece.bytes == 0) {
+    if (family.name.empty() || place.begin.empty()) db->GetColumnFamilyMetaData(families[place.family], &family);
+    const Part part = PartFrom(family, place.begin);
+    if (what == CompactWhat::kAll || HasRemoved(family, place.begin, part)) {
+      if (Status compacted = Compact(store, place, part, cancelled); !compacted.ok()) return compacted;
+      piece.bytes = std::max<uint64_t>(part.bytes, 1);
+    }
+    piece.left_bytes = part.bytes_behind;
+    place.MoveBehind(part);
+  }
+  for (size_t later = place.begin.empty() ? place.family : place.family + 1; later < families.size(); ++later) {
     rocksdb::ColumnFamilyMetaData other;
     db->GetColumnFamilyMetaData(families[later], &other);
     piece.left_bytes += other.size;
   }
-  *resume = part.end ? static_cast<char>(at) + *part.end : std::string(1, static_cast<char>(at + 1));
+  *resume = place.Resume();
   return piece;
 }
 

@@ -1,4 +1,4 @@
-// Compacts a whole database in pieces, so that the caller can wait between them for work that clients await.
+// Compacts a database in pieces, so that the caller can wait between them for work that clients await.
 #pragma once
 
 #include <atomic>
@@ -10,10 +10,15 @@
 
 namespace weir {
 
+enum class CompactWhat : uint8_t {
+  kAll,
+  kRemoved,  // only the parts of which removed entries are at least a twentieth
+};
+
 // The result of one call of CompactSome.
 struct CompactedPiece {
   uint64_t bytes = 0;       // bytes on disk of what was rewritten
-  uint64_t left_bytes = 0;  // bytes on disk of what is still to be rewritten, with further calls; 0: none
+  uint64_t left_bytes = 0;  // bytes on disk of what is still to be looked at, with further calls; 0: none
 };
 
 // Rewrites a part of what is on disk, about 64 MiB, without the entries that were removed or replaced. `*resume` is
@@ -24,6 +29,7 @@ struct CompactedPiece {
 // A piece is the part of a column family between two borders of tables of its deepest level, in which nearly all data
 // are. RocksDB has one thread for compactions here, so those that the database itself needs wait for a piece, which
 // takes a second or two.
-Result<CompactedPiece> CompactSome(const RocksDbStore& store, std::string* resume, std::atomic<bool>* cancelled);
+Result<CompactedPiece> CompactSome(const RocksDbStore& store, CompactWhat what, std::string* resume,
+                                   std::atomic<bool>* cancelled);
 
 }  // namespace weir

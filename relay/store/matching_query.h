@@ -36,6 +36,9 @@ class MatchingQuery : public Query {
     const bool is_behind = !judged_ || *judged_ < place;
     const uint64_t tags = TagsOf(event);
     bool matches = false;
+    // The event of the last call may be gone since.
+    if (would_match_event_ != place) would_match_ = 0;
+    would_match_event_ = place;
     for (Work spent = 0; is_behind && !matches && would_match_ < parts_.size(); ++would_match_) {
       if (spent >= most) return std::nullopt;
       const Part& part = parts_[would_match_];
@@ -181,10 +184,11 @@ class MatchingQuery : public Query {
   static constexpr uint64_t kLookAhead = 1000;
 
   bool complete_ = true;
-  size_t would_match_ = 0;    // number of parts with which WouldFind has matched its event so far
-  Work allowed_ = 0;          // the work of all earlier slices, and that which the present one may do
-  uint64_t bytes_left_ = 0;   // bytes of JSON that may still be passed to the caller in this slice
-  uint64_t looks_since_ = 0;  // the number of visits when the last part reached its limit
+  EventPlace would_match_event_;  // the last event of WouldFind
+  size_t would_match_ = 0;        // number of parts with which WouldFind has matched it so far
+  Work allowed_ = 0;              // the work of all earlier slices, and that which the present one may do
+  uint64_t bytes_left_ = 0;       // bytes of JSON that may still be passed to the caller in this slice
+  uint64_t looks_since_ = 0;      // the number of visits when the last part reached its limit
 };
 
 }  // namespace weir

@@ -6,7 +6,6 @@
 #include <filesystem>
 
 #include "config/text/readable.h"
-#include "relay/store/compaction.h"
 #include "relay/store/database_checkpoint.h"
 #include "relay/upkeep/checkpoint_place.h"
 
@@ -17,14 +16,14 @@ constexpr const char* kCancelled = "it was cancelled";
 
 }  // namespace
 
-Status CompactAll(const RocksDbStore& store, std::atomic<bool>* cancelled,
+Status CompactAll(const RocksDbStore& store, CompactWhat what, std::atomic<bool>* cancelled,
                   const std::function<Status(double done)>& before_piece) {
   std::string resume;
   uint64_t done_bytes = 0;
   double done = 0;
   for (;;) {
     if (Status status = before_piece(done); !status.ok()) return status;
-    const Result<CompactedPiece> piece = CompactSome(store, &resume, cancelled);
+    const Result<CompactedPiece> piece = CompactSome(store, what, &resume, cancelled);
     if (*cancelled) return Status::Error(kCancelled);
     if (!piece.ok()) return piece.status();
     done_bytes += piece.value().bytes;
@@ -37,8 +36,12 @@ bool IsBulkHeld(const LimiterView& view) {
   return view.emergency || !view[WorkClass::kBulk].open || view.scans_at_once > 0;
 }
 
-Upkeep::Upkeep(const RocksDbStore& store, std::string database, IsHeld is_held)
-    : store_(store), database_(std::move(database)), is_held_(std::move(is_held)), thread_([this] { Run(); }) {}
+Upkeep::Upkeep(const RocksDbStore& store, std::string database, IsHeld is_held, Duration look_every)
+    : store_(store),
+      database_(std::move(database)),
+      is_held_(std::move(is_held)),
+      look_every_(look_every),
+      thread_([this] { Run(); }) {}
 
 Status Upkeep::MakeCheckpoint() {
   if (!CheckpointPlace::IsTaken(database_)) return Status::Error("no `weir backup` waits for a checkpoint");
@@ -58,6 +61,7 @@ Status Upkeep::BeginCompaction() {
   compaction_.runs = true;
   compaction_.bytes_then = bytes;
   cancelled_ = false;
+  return_cancelled_ = true;  // this one does more
   changed_.notify_all();
   return {};
 }
@@ -83,6 +87,7 @@ void Upkeep::Stop() {
     const MutexLock lock(mutex_);
     stopping_ = true;
     cancelled_ = true;
+    return_cancelled_ = true;
     changed_.notify_all();
   }
   if (thread_.joinable()) thread_.join();
@@ -91,13 +96,19 @@ void Upkeep::Stop() {
 void Upkeep::Run() {
   for (;;) {
     RemoveAbandoned();
+    bool is_asked = false;
     {
       MutexLock lock(mutex_);
-      changed_.wait_for(lock, kLookEvery, [this]() WEIR_REQUIRES(mutex_) { return stopping_ || compaction_.runs; });
+      changed_.wait_for(lock, look_every_, [this]() WEIR_REQUIRES(mutex_) { return stopping_ || compaction_.runs; });
       if (stopping_) return;
-      if (!compaction_.runs) continue;
+      is_asked = compaction_.runs;
+      return_cancelled_ = is_asked;
     }
-    Compact();
+    if (is_asked) {
+      Compact();
+    } else {
+      ReturnSpace();
+    }
   }
 }
 
@@ -108,8 +119,9 @@ void Upkeep::RemoveAbandoned() const {
 
 void Upkeep::Compact() {
   spdlog::info("compacting the database");
-  const Status status = FaultsAsStatus(
-      [this] { return CompactAll(store_, &cancelled_, [this](double share) { return AwaitPiece(share); }); });
+  const Status status = FaultsAsStatus([this] {
+    return CompactAll(store_, CompactWhat::kAll, &cancelled_, [this](double share) { return AwaitPiece(share); });
+  });
   const Compaction ended = compaction();
   if (status.ok()) {
     spdlog::info("compacted the database: {} before, {} now", ReadableBytes(ended.bytes_then),
@@ -135,6 +147,37 @@ Status Upkeep::AwaitPiece(double done) {
     if (!held) return {};
     changed_.wait_for(lock, kAskAgainAfter, over);
   }
+}
+
+// A backup keeps the tables that it copies, so a compaction beside it would only take more space.
+void Upkeep::ReturnSpace() {
+  const TimePoint begin = Clock::System().Now();
+  const uint64_t removed_bytes = store_.RemovedBytes();
+  const uint64_t bytes_then = store_.Sizes().disk_bytes;
+  if (!space_return_.IsDue(removed_bytes, bytes_then, begin) || backup_runs()) return;
+  spdlog::info("compacting what was removed: about {} of {}", ReadableBytes(removed_bytes), ReadableBytes(bytes_then));
+  returns_space_ = true;
+  const Status status = FaultsAsStatus([this] {
+    return CompactAll(store_, CompactWhat::kRemoved, &return_cancelled_,
+                      [this](double /*done*/) { return AwaitReturnPiece(); });
+  });
+  returns_space_ = false;
+  space_return_.NoteCompaction(begin, Clock::System().Now());
+  if (status.ok()) {
+    spdlog::info("compacted what was removed: {} now", ReadableBytes(store_.Sizes().disk_bytes));
+  } else if (!return_cancelled_) {
+    spdlog::warn("the space of removed events does not come back yet: {}", status.message());
+  }
+}
+
+Status Upkeep::AwaitReturnPiece() {
+  RemoveAbandoned();
+  const auto over = [this]() WEIR_REQUIRES(mutex_) { return stopping_ || return_cancelled_; };
+  for (Duration waited{}; is_held_() && waited < kLongestWait; waited += kAskAgainAfter) {
+    MutexLock lock(mutex_);
+    if (changed_.wait_for(lock, kAskAgainAfter, over)) break;
+  }
+  return return_cancelled_ ? Status::Error(kCancelled) : Status();
 }
 
 }  // namespace weir

@@ -368,6 +368,19 @@ RC_GTEST_PROP(FairTurnsProperty, EveryLineIsChargedExactlyWhatItWasServed, ()) {
   for (size_t of = 0; of < lines.size(); ++of) RC_ASSERT(FairTurns::PositionOf(lines[of]) == kStart + served[of]);
 }
 
+TEST(FairTurns, ALineThatGivesUpWhileItIsServedIsRememberedUntilTheEnd) {
+  FairLines<OwnLine> lines;
+  OwnLine& line = lines.Find(1);
+  lines.turns().Wait(line, 10);
+  lines.turns().Begin(line, 10);
+  lines.turns().Wait(line, 20);
+  lines.turns().GoOn(100);
+  lines.GiveUp(line);
+  ASSERT_EQ(lines.size(), 1U);
+  lines.End(line, 10, 10);
+  EXPECT_EQ(lines.size(), 0U);
+}
+
 TEST(FairTurns, TheSecondSortMayBeLeftOut) {
   FairTurns turns;
   FairLine a;

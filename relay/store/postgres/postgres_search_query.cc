@@ -7,17 +7,17 @@
 
 #include "config/text/hex.h"
 #include "relay/search/search_score.h"
+#include "relay/store/postgres/postgres_word_build.h"
 
 namespace weir {
 namespace {
 
 using Type = PostgresArray::Type;
 
-// Also says how far the words of each origin are.
-constexpr PostgresStatement kSearchMoment{
-    "search_moment",
-    "SELECT o.origin, o.serial, s.kinds, (s.low > 0 OR s.high < o.serial)::int FROM weir_origins o"
-    " LEFT JOIN weir_searched s ON s.origin = o.origin ORDER BY o.origin"};
+// Also says which events of each origin have their words.
+constexpr PostgresStatement kSearchMoment{"search_moment",
+                                          "SELECT o.origin, o.serial, s.kinds, s.low, s.high FROM weir_origins o"
+                                          " LEFT JOIN weir_searched s ON s.origin = o.origin ORDER BY o.origin"};
 constexpr PostgresStatement kNewestUntil{
     "newest_until",
     "SELECT created_at FROM weir_events WHERE created_at <= $1::bigint ORDER BY created_at DESC, id ASC LIMIT 1"};
@@ -96,10 +96,7 @@ Status PostgresSearchQuery::Begin() {
   Moment moment;
   for (size_t i = 0; i < origins.size(); ++i) {
     moment.Advance({static_cast<uint32_t>(origins.Int(i, 0)), static_cast<uint64_t>(origins.Int(i, 1))});
-    const std::optional<SearchedState> state = ReadSearched(origins.Bytes(i, 2));
-    const bool has_kinds =
-        state && state->version == kWordsVersion && std::ranges::includes(state->kinds, searched_->kinds());
-    if (origins.Int(i, 1) > 0 && (!has_kinds || origins.Int(i, 3) != 0)) complete_ = false;
+    NoteWordless(origins, i);
   }
   rest_.Use(moment);
   const PostgresRows& newest = answers.value()[1];
@@ -108,15 +105,84 @@ Status PostgresSearchQuery::Begin() {
   return {};
 }
 
+// Notes which events of the origin in this row of kSearchMoment have no words.
+void PostgresSearchQuery::NoteWordless(const PostgresRows& origins, size_t row) {
+  const auto origin = static_cast<uint32_t>(origins.Int(row, 0));
+  const auto serial = static_cast<uint64_t>(origins.Int(row, 1));
+  const std::optional<SearchedState> state = ReadSearched(origins.Bytes(row, 2));
+  const bool has_kinds =
+      state && state->version == kWordsVersion && std::ranges::includes(state->kinds, searched_->kinds());
+  const uint64_t low = has_kinds ? static_cast<uint64_t>(origins.Int(row, 3)) : serial;
+  const uint64_t high = has_kinds ? static_cast<uint64_t>(origins.Int(row, 4)) : serial;
+  if (ranks()) {
+    if (low > 0 || high < serial) complete_ = false;
+    return;
+  }
+  if (low > 0) wordless_.push_back({.origin = origin, .after = 0, .until = std::min(low, serial)});
+  if (high < serial) wordless_.push_back({.origin = origin, .after = high, .until = serial});
+}
+
+bool PostgresSearchQuery::IsWordless(Serial serial) const {
+  return std::ranges::any_of(wordless_, [serial](const WordlessEvents& events) { return events.Has(serial); });
+}
+
 Result<bool> PostgresSearchQuery::Walk(Part* part) {
   while (part->walk && (ranks() || part->hits.empty())) {
     if (is_over()) return false;
     const int64_t before = budget_.work;
-    if (Status done = part->walk->is_counted ? WalkSpan(part) : CountWords(part); !done.ok()) return done;
+    if (Status done = WalkOn(part); !done.ok()) return done;
     NoteWalked(part, static_cast<Work>(before - budget_.work));
   }
   KeepBest(part);
   return true;
+}
+
+Status PostgresSearchQuery::WalkOn(Part* part) {
+  if (part->walk->wordless < wordless_.size()) return ReadWordless(part);
+  return part->walk->is_counted ? WalkSpan(part) : CountWords(part);
+}
+
+// Looks for hits among the next events that have no words yet.
+Status PostgresSearchQuery::ReadWordless(Part* part) {
+  SpanWalk& walk = *part->walk;
+  if (part->walked >= kMostWordless) {
+    complete_ = false;
+    walk.wordless = wordless_.size();
+    return {};
+  }
+  const WordlessEvents& events = wordless_[walk.wordless];
+  session_->Queue(kNewerEvents, PostgresValues()
+                                    .Int32(static_cast<int32_t>(events.origin))
+                                    .Int64(static_cast<int64_t>(std::max(events.after, walk.passed)))
+                                    .Int64(static_cast<int64_t>(events.until))
+                                    .Array(KindsOf(part->filter))
+                                    .Int64(kSplitAtOnce)
+                                    .Int64(kPassedAtOnce));
+  const Result<std::vector<PostgresRows>> answers = Run();
+  if (!answers.ok()) return answers.status();
+  const PostgresRows& rows = answers.value()[0];
+  budget_.Spend(kSeekWork);
+  for (size_t i = 0; i < rows.size(); ++i) {
+    const std::string_view record = rows.Bytes(i, 1);
+    budget_.Visit(kVisitWork);
+    if (!EventView::WellFormed(record)) continue;  // it is of another kind
+    const EventView event(record);
+    budget_.Spend(kRecordWork + record.size() * kRecordByteWork + searched_->SplittingWork(event));
+    budget_.Spend(MatchingWork(TagsOf(event), TagWorkOf(part->filter)));
+    if (!part->filter.Matches(event)) continue;
+    const SearchWords words = WordsOf(ContentOf(event));
+    if (std::ranges::includes(words.words, part->words, {}, &WordCount::word))
+      part->hits.push_back({.place = {event.created_at(), event.id()}});
+  }
+  walk.passed = rows.size() == 0 ? 0 : static_cast<uint64_t>(rows.Int(rows.size() - 1, 0));
+  if (rows.size() == 0) ++walk.wordless;
+  return {};
+}
+
+PostgresArray PostgresSearchQuery::KindsOf(const Filter& filter) const {
+  PostgresArray kinds{Type::kInt32};
+  for (const uint16_t kind : filter.kinds ? *filter.kinds : searched_->kinds()) kinds.Add(int64_t{kind});
+  return kinds;
 }
 
 // Counts the words that have too few events in shorter spans.
@@ -128,7 +194,7 @@ Status PostgresSearchQuery::CountWords(Part* part) {
   for (size_t i = 0; i < part->words.size(); ++i) {
     if (walk.counts[i] >= kMostCountedEvents) continue;
     numbers.Add(static_cast<int64_t>(asked.size()));
-    queries.Add(WordsQuery({&part->words[i], 1}, {}, newest_, walk.level));
+    queries.Add(RecentQuery(part->words[i], newest_, walk.level));
     asked.push_back(i);
   }
   session_->Queue(kAllowBitmaps);
@@ -168,8 +234,6 @@ Status PostgresSearchQuery::WalkSpan(Part* part) {
   const size_t most = reads_records ? kHitRecordsAtOnce : kHitsAtOnce;
   const int64_t since = SqlTime(filter.since);
   const auto begin = static_cast<int64_t>(SpanBegin(static_cast<uint64_t>(walk.until), walk.level));
-  PostgresArray kinds{Type::kInt32};
-  for (const uint16_t kind : filter.kinds ? *filter.kinds : searched_->kinds()) kinds.Add(int64_t{kind});
   PostgresArray words{Type::kText};
   for (const uint64_t word : part->words) words.Add(WordLexeme(word));
   const std::span<const PublicKey> authors = filter.authors ? *filter.authors : std::span<const PublicKey>();
@@ -180,7 +244,7 @@ Status PostgresSearchQuery::WalkSpan(Part* part) {
                       .Int64(std::max(since, begin))
                       .Int64(walk.until)
                       .Bytes(walk.after)
-                      .Array(kinds)
+                      .Array(KindsOf(filter))
                       .Int64(static_cast<int64_t>(most))
                       .Array(words)
                       .Int32(reads_records ? 1 : 0));
@@ -208,7 +272,8 @@ Status PostgresSearchQuery::WalkSpan(Part* part) {
 void PostgresSearchQuery::TakeHits(Part* part, const PostgresRows& rows) {
   for (size_t i = 0; i < rows.size(); ++i) {
     budget_.Visit(kRatedRowWork);
-    if (!moment().Has({static_cast<uint32_t>(rows.Int(i, 2)), static_cast<uint64_t>(rows.Int(i, 3))})) continue;
+    const Serial serial{static_cast<uint32_t>(rows.Int(i, 2)), static_cast<uint64_t>(rows.Int(i, 3))};
+    if (!moment().Has(serial) || IsWordless(serial)) continue;
     std::vector<uint8_t> densities(part->words.size());
     if (!FromHex(rows.Bytes(i, 4), densities.data(), densities.size())) continue;
     const std::string_view record = rows.Bytes(i, 5);

@@ -108,13 +108,7 @@ Status PostgresStore::OpenAll() {
   Result<std::string> database = DatabaseToken(writer_, patience);
   if (!database.ok()) return database.status();
   database_ = std::move(database).value();
-  if (options_.read_only || !options_.searched_kinds.empty()) {
-    Result<std::vector<uint16_t>> kinds = options_.read_only
-                                              ? SearchedKindsOf(writer_, patience)
-                                              : OpenSearchTables(writer_, options_.searched_kinds, patience);
-    if (!kinds.ok()) return kinds.status();
-    if (!kinds.value().empty()) searched_ = std::make_unique<const SearchedEvents>(std::move(kinds).value());
-  }
+  if (Status opened = OpenSearch(patience); !opened.ok()) return opened;
   if (!options_.read_only) {
     Result<PostgresOrigin> origin = TakeOrigin(writer_, options_.settings.origin, !options_.is_history, patience);
     if (!origin.ok()) return origin.status();

@@ -123,6 +123,9 @@ class PostgresStore final : public EventStore {
   // Asks the server for the sizes, because other relays change them, too. From then on, Sizes returns the new values.
   Status ReadSizes(PostgresSession& session, Duration patience);
   const PostgresOrigin& origin() const { return origin_; }
+  // Returns the kinds whose words this process uses: if it is read-only, those of the database; otherwise none if it
+  // does not search, and its own with those of the database if it does.
+  std::vector<uint16_t> searched_kinds() const;
   const std::string& database() const { return database_; }  // a token that no other database has
   const PostgresStoreOptions& options() const { return options_; }
 
@@ -149,7 +152,8 @@ class PostgresStore final : public EventStore {
 
   explicit PostgresStore(const PostgresStoreOptions& options);
   Status OpenAll();
-  Status TakeHistory();  // sets history_
+  Status OpenSearch(Duration patience);  // sets searched_
+  Status TakeHistory();                  // sets history_
   Result<size_t> SaveAs(PostgresOrigin& origin, std::span<const Event> events, uint64_t now_seconds, Work most,
                         std::span<SaveResult> results);
   // Calls `work` with an edit on the connection that writes, and commits the edit. Does both again with a new edit, up

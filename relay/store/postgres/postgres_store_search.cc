@@ -15,6 +15,23 @@ constexpr PostgresStatement kWordless{"wordless",
 constexpr PostgresStatement kWordBytes{"word_bytes", "SELECT pg_total_relation_size('weir_words')"};
 }  // namespace
 
+Status PostgresStore::OpenSearch(Duration patience) {
+  Result<std::vector<uint16_t>> kinds = SearchedKindsOf(writer_, patience);
+  if (!options_.read_only) {
+    const std::string warning = kinds.ok() ? WarningOfKinds(options_.searched_kinds, kinds.value()) : "";
+    if (!warning.empty() && !options_.is_history) spdlog::warn("search: {}", warning);
+    if (options_.searched_kinds.empty()) return {};  // it need not be able to read the tables
+    kinds = OpenSearchTables(writer_, options_.searched_kinds, patience);
+  }
+  if (!kinds.ok()) return kinds.status();
+  if (!kinds.value().empty()) searched_ = std::make_unique<const SearchedEvents>(std::move(kinds).value());
+  return {};
+}
+
+std::vector<uint16_t> PostgresStore::searched_kinds() const {
+  return searched_ == nullptr ? std::vector<uint16_t>() : searched_->kinds();
+}
+
 Result<OwedPiece> PostgresStore::BuildSearch(Work most) {
   if (searched_ == nullptr || options_.read_only) return OwedPiece{};
   WordPiece built;

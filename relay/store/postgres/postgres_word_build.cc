@@ -4,6 +4,7 @@
 #include <optional>
 #include <string_view>
 
+#include "relay/search/searched_kinds.h"
 #include "relay/store/postgres/postgres_edit_statements.h"
 #include "relay/store/postgres/postgres_words.h"
 #include "relay/store/postgres/schema.h"
@@ -35,15 +36,7 @@ constexpr PostgresStatement kPassWords{
     "UPDATE weir_searched SET low = $5::bigint, high = $6::bigint, rest = $7::bigint"
     " WHERE origin = $1::int AND kinds = $2::text AND low = $3::bigint AND high = $4::bigint"};
 
-// Both return events until those that are searched, which have one of the kinds $4, have $5 bytes, but at least one.
-// The records of others are empty.
-constexpr PostgresStatement kNewerEvents{
-    "newer_wordless",
-    "SELECT serial, CASE WHEN kind = ANY($4::int[]) THEN record ELSE '' END FROM (SELECT serial, kind, record,"
-    " sum(CASE WHEN kind = ANY($4::int[]) THEN octet_length(record) ELSE 0 END)"
-    " OVER (ORDER BY serial ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM weir_events"
-    " WHERE origin = $1::int AND serial > $2::bigint AND serial <= $3::bigint ORDER BY serial LIMIT $6::bigint) AS e"
-    " WHERE coalesce(before, 0) < $5::bigint ORDER BY serial"};
+// The same as kNewerEvents, from the newest event on.
 constexpr PostgresStatement kOlderEvents{
     "older_wordless",
     "SELECT serial, CASE WHEN kind = ANY($4::int[]) THEN record ELSE '' END FROM (SELECT serial, kind, record,"
@@ -51,9 +44,6 @@ constexpr PostgresStatement kOlderEvents{
     " OVER (ORDER BY serial DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM weir_events"
     " WHERE origin = $1::int AND serial > $2::bigint AND serial <= $3::bigint ORDER BY serial DESC LIMIT $6::bigint)"
     " AS e WHERE coalesce(before, 0) < $5::bigint ORDER BY serial DESC"};
-
-constexpr int64_t kPassedAtOnce = 256;
-constexpr int64_t kSplitAtOnce = 64 << 10;
 
 Result<bool> HasTables(PostgresSession& session, Duration patience) {
   const Result<PostgresSession::Row> there =
@@ -122,6 +112,19 @@ Result<std::vector<uint16_t>> OpenSearchTables(PostgresSession& session, const s
                      .status();
   if (!begun.ok()) return begun;
   return all;
+}
+
+std::string WarningOfKinds(const std::vector<uint16_t>& of_relay, const std::vector<uint16_t>& of_database) {
+  if (of_database.empty() || of_relay == of_database) return "";
+  std::vector<uint16_t> all = of_database;
+  AddSorted(of_relay, &all);
+  return "this relay searches " + (of_relay.empty() ? "no kinds" : "the kinds " + ToText(of_relay)) +
+         ", and the database has the words of the kinds " + ToText(of_database) +
+         ", from another relay or an earlier start. Relays with different kinds find different events, and the words "
+         "of what one of them saves have to be added by another. Set WEIR_SEARCH_KINDS=" +
+         ToText(all) +
+         " at every relay on this database. If no relay is to search the other kinds any more, stop all relays, and "
+         "let PostgreSQL run DROP TABLE weir_words, weir_searched; the next start then begins a new index";
 }
 
 Status BeginWords(PostgresSession& session, const SearchedEvents& searched, Duration patience) {

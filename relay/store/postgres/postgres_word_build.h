@@ -30,6 +30,18 @@
 
 namespace weir {
 
+// Returns the next events of the origin $1 with a serial above $2, up to $3: until those that are searched, which have
+// one of the kinds $4, have $5 bytes, but at least one event and at most $6. The records of others are empty.
+inline constexpr PostgresStatement kNewerEvents{
+    "newer_wordless",
+    "SELECT serial, CASE WHEN kind = ANY($4::int[]) THEN record ELSE '' END FROM (SELECT serial, kind, record,"
+    " sum(CASE WHEN kind = ANY($4::int[]) THEN octet_length(record) ELSE 0 END)"
+    " OVER (ORDER BY serial ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING) AS before FROM weir_events"
+    " WHERE origin = $1::int AND serial > $2::bigint AND serial <= $3::bigint ORDER BY serial LIMIT $6::bigint) AS e"
+    " WHERE coalesce(before, 0) < $5::bigint ORDER BY serial"};
+inline constexpr int64_t kPassedAtOnce = 256;
+inline constexpr int64_t kSplitAtOnce = 64 << 10;
+
 // Makes the tables if there are none, and lets them have these kinds, too. Returns all kinds that are searched now.
 // Returns an error if the words are of a newer weir; drops those of an older version.
 Result<std::vector<uint16_t>> OpenSearchTables(PostgresSession& session, const std::vector<uint16_t>& kinds,
@@ -37,6 +49,9 @@ Result<std::vector<uint16_t>> OpenSearchTables(PostgresSession& session, const s
 
 // Returns the kinds whose words the database has; none if it has no such tables, or those of another version.
 Result<std::vector<uint16_t>> SearchedKindsOf(PostgresSession& session, Duration patience);
+// Returns a sentence for the operator if a relay searches other kinds than those whose words the database has: what
+// this means, and what to do. Returns an empty text if the kinds are the same, or if the database has no words.
+std::string WarningOfKinds(const std::vector<uint16_t>& of_relay, const std::vector<uint16_t>& of_database);
 // Begins the words of the origins that have none.
 Status BeginWords(PostgresSession& session, const SearchedEvents& searched, Duration patience);
 

@@ -45,6 +45,12 @@ std::string WordsQuery(std::span<const uint64_t> words, std::span<const PublicKe
   return query;
 }
 
+std::string RecentQuery(uint64_t word, uint64_t seconds, int level) {
+  const uint64_t begin = SpanBegin(seconds, level);
+  if (begin == 0) return WordsQuery({&word, 1}, {}, seconds, level);
+  return WordLexeme(word) + " & (" + SpanLexeme(seconds, level) + " | " + SpanLexeme(begin - 1, level) + ")";
+}
+
 std::string SearchedText(const std::vector<uint16_t>& kinds) {
   return std::to_string(kWordsVersion) + ":" + ToText(kinds);
 }

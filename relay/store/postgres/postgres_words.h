@@ -35,6 +35,9 @@ uint64_t SpanBegin(uint64_t seconds, int level);
 // were created in the span of this level that has the time `seconds`.
 std::string WordsQuery(std::span<const uint64_t> words, std::span<const PublicKey> authors, uint64_t seconds,
                        int level);
+// Returns the same for events with one word, from the span that has the time or from the one before it. So there is at
+// least the time of a whole span before `seconds`, also if spans of all levels have just begun.
+std::string RecentQuery(uint64_t word, uint64_t seconds, int level);
 // Returns the lexeme of a word.
 std::string WordLexeme(uint64_t word);
 

@@ -179,6 +179,12 @@ std::vector<Case> CasesOfPostgres() {
       {"postgres-clock", kAdvice, "3 s ahead", [](Facts& f) { f.postgres->clock_ahead_seconds = 3; }},
       {"postgres-clock", kWarning, "1 min behind", [](Facts& f) { f.postgres->clock_ahead_seconds = -60; }},
       {"postgres-names", kAdvice, "33 names", [](Facts& f) { f.postgres->origins = 33; }},
+      {"postgres-search-kinds", kWarning, "WEIR_SEARCH_KINDS=1,42,30023",
+       [](Facts& f) {
+         f.settings.relay.relay.search_kinds = "30023,1";
+         f.postgres->searched_kinds = {1, 42};
+       }},
+      {"postgres-search-kinds", kWarning, "is not set", [](Facts& f) { f.postgres->searched_kinds = {1}; }},
   };
   for (Case& c : cases) c.on_postgres = true;
   return cases;

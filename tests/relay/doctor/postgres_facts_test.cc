@@ -95,6 +95,16 @@ TEST_F(DoctorPostgresTest, ReportsTablesOfAnotherVersion) {
   EXPECT_EQ(Found(), List{"postgres-tables"}) << facts.tables.message();
 }
 
+TEST_F(DoctorPostgresTest, ReportsOtherSearchedKindsThanTheDatabaseHas) {
+  server->Ask("CREATE DATABASE searched");
+  const std::string url = "postgres://weir@127.0.0.1:" + std::to_string(server->port()) + "/searched";
+  ASSERT_TRUE(PostgresStore::Open({.conninfo = url, .settings = {.origin = "here"}, .searched_kinds = {1, 42}}).ok());
+  EXPECT_EQ(Look(url).searched_kinds, (std::vector<uint16_t>{1, 42}));
+  EXPECT_EQ(Found(), List{"postgres-search-kinds"});
+  facts_.settings.relay.relay.search_kinds = "42,1";
+  EXPECT_EQ(Found(), List());
+}
+
 TEST_F(DoctorPostgresTest, ReportsCommitsThatDoNotWaitForTheDisk) {
   server->Ask("CREATE ROLE hasty SUPERUSER LOGIN");
   server->Ask("ALTER ROLE hasty SET synchronous_commit = off");

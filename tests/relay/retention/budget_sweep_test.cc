@@ -53,6 +53,27 @@ TEST_P(RetentionSuite, AFloodThatIsDatedBackTakesNoEventOfARegular) {
   }
 }
 
+TEST_P(RetentionSuite, AGiftWrapForAMemberStandsAsANewcomers) {
+  rungs_[Author(2)] = Rung::kTrusted;
+  rungs_[Author(3)] = Rung::kNewcomer;
+  rungs_[Author(4)] = Rung::kReported;
+  uint64_t key = 1000;  // each is used once
+  const auto wrap = [&key](uint64_t recipient) { return Plain(Author(++key), kNow, 1059, {{"p", Author(recipient)}}); };
+  const PlainEvent for_member = wrap(2);
+  const PlainEvent of_newcomer = Plain(Author(3), kNow, 1);
+  const PlainEvent for_newcomer = wrap(3);
+  const PlainEvent of_member = Plain(Author(2), kNow, 1);
+  const PlainEvent reported_for_member = Plain(Author(4), kNow, 1059, {{"p", Author(2)}});
+  const PlainEvent note_to_member = Plain(Author(5), kNow, 1, {{"p", Author(2)}});
+  Save({for_member, of_newcomer, for_newcomer, wrap(6), wrap(4), reported_for_member, note_to_member, of_member});
+  BudgetSweep sweep(Parts());
+  BudgetSweep::Swept swept;
+  ASSERT_TRUE(sweep.Remove(4, {}, clock_.Now(), &swept).ok());
+  EXPECT_EQ(Stored(), (std::vector<std::string>{for_member.id, of_newcomer.id, for_newcomer.id, of_member.id}));
+  ASSERT_TRUE(sweep.Remove(2, {}, clock_.Now(), &swept).ok());
+  EXPECT_EQ(Stored(), (std::vector<std::string>{for_newcomer.id, of_member.id}));
+}
+
 TEST_P(RetentionSuite, WhatARuleKeepsStaysAndTheSweepSaysThatNothingIsLeft) {
   rungs_[Author(3)] = Rung::kTrusted;
   Save({Plain(Author(1), kNow, 0), Plain(Author(1), kNow, 1), Plain(Author(2), kNow, 1), Plain(Author(3), kNow, 1)});

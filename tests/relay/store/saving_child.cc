@@ -158,7 +158,14 @@ int RemoveUntilKilled(const std::string& path) {
     }
     save(notes);
     Say(saved + doomed);
-    const bool vanishes = round % 2 == 1;
+    if (round % 3 == 2) {
+      std::vector<EventId> ids;
+      for (const PlainEvent& note : notes) ids.push_back(ToBytes(note.id));
+      if (!commit.RemoveBulk(ids).ok()) return 1;
+      Say(removed);
+      continue;
+    }
+    const bool vanishes = round % 3 == 1;
     const PlainEvent end =
         vanishes ? Plain(author, 1000, 62, {{"relay", "ALL_RELAYS"}}) : Plain(author, 1000, 5, names);
     save({end});

@@ -13,8 +13,8 @@ namespace weir {
 // and "+id" or "-id" when the write that saved or removed it is acknowledged.
 int SaveUntilKilled(const std::string& path);
 // Prints the same lines, but removes all events of an author by one deletion, then all of the next author by a request
-// to vanish, and so on. Each removal takes many writes. "-id" of an event that vanishes is true only after further
-// writes.
+// to vanish, then those of the third by their ids, as sweeps and `weir delete` do, and so on. Each removal takes many
+// writes. "-id" of an event that vanishes is true only after further writes.
 int RemoveUntilKilled(const std::string& path);
 
 // Opens the store as one that searches kind 1, and builds its index of words, with a line for each piece.

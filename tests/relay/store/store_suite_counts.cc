@@ -104,6 +104,21 @@ TEST_P(StoreSuite, AQueryWouldFindWhatItFindsLater) {
   }
 }
 
+// An event that is removed between two calls is not asked for again.
+TEST_P(StoreSuite, AQueryForgetsTheEventThatItHasMatchedInPart) {
+  const auto place = MakePlace();
+  const auto store = place->Open();
+  ASSERT_NE(store, nullptr);
+  const PlainEvent gone = Plain(Author(1), 10, 3);
+  const PlainEvent other = Plain(Author(1), 20, 1);
+  SaveAll(*store, {gone, other});
+  const auto query = store->Find({Filter{.kinds = {{1}}}, Filter{.kinds = {{2}}}}, CountOptions());
+  const Event first = ToEvent(gone);
+  const Event second = ToEvent(other);
+  EXPECT_EQ(query->WouldFind(first.view(), 1), std::nullopt);
+  EXPECT_EQ(query->WouldFind(second.view(), kTurnWork), true);
+}
+
 TEST_P(StoreSuite, AnEstimateFromTheWholeStoreIsExact) {
   const auto place = MakePlace();
   const auto store = place->Open();

@@ -62,7 +62,7 @@ void Torture(const std::string& role) {
 
 TEST(StoreTorture, AcknowledgedEventsSurviveAKill) { Torture("save"); }
 
-// Most kills are amid a deletion or amid what follows a request to vanish.
+// Most kills are amid a deletion, amid what follows a request to vanish, or amid a removal by ids.
 TEST(StoreTorture, ARemovalIsWholeAfterAKillAndGoesOn) { Torture("remove"); }
 
 }  // namespace

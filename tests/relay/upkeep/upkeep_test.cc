@@ -15,8 +15,24 @@ namespace fs = std::filesystem;
 
 class UpkeepTest : public BackupTest {
  protected:
-  std::unique_ptr<Upkeep> Start() {
-    return std::make_unique<Upkeep>(*store_, data_ + "/events", [this] { return held_.load(); });
+  std::unique_ptr<Upkeep> Start(Duration look_every = Upkeep::kLookEvery) {
+    return std::make_unique<Upkeep>(
+        *store_, data_ + "/events", [this] { return held_.load(); }, look_every);
+  }
+  // Saves notes, compacts them into the deepest level, and removes half of them. The marks of removal stay in memory,
+  // as they do on a relay to which nothing is written later. Returns the bytes on disk.
+  uint64_t SaveAndRemoveHalf(int notes) {
+    Save(notes);
+    {
+      const auto upkeep = Start();
+      EXPECT_TRUE(upkeep->BeginCompaction().ok());
+      EXPECT_TRUE(Eventually([&] { return !upkeep->compaction().runs; }));
+    }
+    std::vector<EventId> ids;
+    for (const std::string& id : StoredIds(*store_)) ids.push_back(ToBytes(id));
+    ids.resize(ids.size() / 2);
+    EXPECT_TRUE(store_->Delete(ids).ok());
+    return store_->Sizes().disk_bytes;
   }
   // Removes the notes that were saved before, and leaves their marks of removal in tables.
   void RemoveAll() {
@@ -106,6 +122,44 @@ TEST_F(UpkeepTest, EventsAreSavedWhileACompactionRuns) {
   EXPECT_EQ(upkeep->compaction().error, "");
   EXPECT_EQ(StoredIds(*store_).size(), number_);
   EXPECT_TRUE(CheckStore(*store_).value().clean());
+}
+
+// RocksDB itself gives the space back when much more is written; IdleMerge, which the commit thread calls once a
+// minute, merges no deeper than level 1.
+TEST_F(UpkeepTest, TheSpaceOfRemovedEventsComesBackOnAnIdleRelay) {
+  const uint64_t before = SaveAndRemoveHalf(2000);
+  const std::vector<std::string> kept = StoredIds(*store_);
+  for (int minute = 0; minute < 20; ++minute) ASSERT_TRUE(store_->Upkeep().ok());
+  EXPECT_GT(store_->RemovedBytes(), SpaceReturn::kLeastBytes);
+  const auto upkeep = Start(std::chrono::milliseconds(1));
+  EXPECT_TRUE(Eventually([&] { return store_->RemovedBytes() < before / 50; }));
+  EXPECT_TRUE(Eventually([&] { return store_->Sizes().disk_bytes < before * 3 / 5; })) << store_->Sizes().disk_bytes;
+  EXPECT_EQ(StoredIds(*store_), kept);
+  EXPECT_TRUE(CheckStore(*store_).value().clean());
+}
+
+TEST_F(UpkeepTest, TheSpaceComesBackAsBulkWorkAndALargerCompactionGoesFirst) {
+  const uint64_t before = SaveAndRemoveHalf(2000);
+  held_ = true;
+  const auto upkeep = Start(std::chrono::milliseconds(1));
+  ASSERT_TRUE(Eventually([&] { return upkeep->returns_space(); }));
+  EXPECT_GE(store_->Sizes().disk_bytes, before);
+  ASSERT_TRUE(upkeep->BeginCompaction().ok());
+  ASSERT_TRUE(Eventually([&] { return upkeep->compaction().waits; }));
+  EXPECT_FALSE(upkeep->returns_space());
+  held_ = false;
+  ASSERT_TRUE(Eventually([&] { return !upkeep->compaction().runs; }));
+  EXPECT_EQ(upkeep->compaction().error, "");
+}
+
+TEST_F(UpkeepTest, NothingIsCompactedThatHasNoRemovedEvents) {
+  Save(2000);
+  std::string resume;
+  std::atomic<bool> cancelled{false};
+  const Result<CompactedPiece> piece = CompactSome(*store_, CompactWhat::kRemoved, &resume, &cancelled);
+  ASSERT_TRUE(piece.ok());
+  EXPECT_EQ(piece.value().bytes, 0U);
+  EXPECT_EQ(piece.value().left_bytes, 0U);
 }
 
 TEST(BulkWork, IsHeldBackByAnEmergencyAndByEachLimit) {

@@ -1,6 +1,8 @@
 // Search (NIP-50) on PostgreSQL: the suite of both stores, the build of the words beside other relays, and the bound of
 // a statement.
 #include <signal.h>
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -9,12 +11,16 @@
 #include <functional>
 #include <map>
 #include <random>
+#include <regex>
+#include <sstream>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "relay/store/postgres/postgres_search_query.h"
 #include "relay/store/postgres/postgres_words.h"
 #include "tests/fixtures/eventually.h"
+#include "tests/fixtures/has_text.h"
 #include "tests/relay/store/postgres/postgres_fixture.h"
 #include "tests/relay/store/search_fixture.h"
 
@@ -128,6 +134,82 @@ TEST_F(PostgresSearchTest, SaysThatWordsAreMissingUntilTheLastPieceOfALaterImpor
   EXPECT_EQ(searching->Sizes().unsearched, 0U);
 }
 
+// Counts as a COUNT does. Calls `between` after the first slice, which ends before anything is counted.
+size_t CountOf(
+    const EventStore& store, const Filter& filter, bool* complete, const std::function<void()>& between = [] {}) {
+  const auto query =
+      store.Find({filter}, {.now_seconds = kSearchNow, .default_limit = kAllEvents, .max_limit = kAllEvents});
+  size_t counted = 0;
+  EXPECT_TRUE(query->Next({.max_work = 1}, [&](EventView) { ++counted; }).ok());
+  between();
+  counted += Drain(*query).size();
+  *complete = query->complete();
+  return counted;
+}
+
+TEST_F(PostgresSearchTest, ACountHasTheEventsThatAnotherRelaySavesWithoutWords) {
+  const auto searching = OpenSearching(database_, {1}, "searches");
+  const auto other = MustOpen(database_.Options("does not"));
+  bool complete = false;
+  const auto save = [&](EventStore& store, uint64_t first) {
+    std::vector<PlainEvent> events;
+    for (uint64_t n = 0; n < 300; ++n)
+      events.push_back(Plain(Author(1), first + n, n % 3 == 0 ? 7 : 1, {}, n % 3 == 1 ? "word" : "other words"));
+    SaveAll(store, events);
+  };
+  save(*other, 1);
+  EXPECT_EQ(CountOf(*searching, SearchFor("word"), &complete), 100U);
+  EXPECT_TRUE(complete);
+  BuildAll(*searching);
+  save(*other, 1000);
+  save(*searching, 2000);
+  EXPECT_EQ(CountOf(*searching, SearchFor("word"), &complete), 300U);
+  EXPECT_TRUE(complete);
+  Filter filter = SearchFor("word");
+  filter.until = 1150;
+  EXPECT_EQ(CountOf(*searching, filter, &complete), 150U);
+  EXPECT_TRUE(complete);
+}
+
+TEST_F(PostgresSearchTest, ACountHasAnEventOnceThatGetsItsWordsMeanwhile) {
+  const auto searching = OpenSearching(database_, {1}, "searches");
+  const auto other = MustOpen(database_.Options("does not"));
+  SaveAll(*searching, {Plain(Author(1), 1, 1, {}, "word one")});
+  SaveAll(*other, {Plain(Author(1), 2, 1, {}, "word two"), Plain(Author(1), 3, 1, {}, "word three")});
+  bool complete = false;
+  EXPECT_EQ(CountOf(*searching, SearchFor("word"), &complete,
+                    [&] {
+                      BuildAll(*searching);
+                      SaveAll(*other, {Plain(Author(1), 4, 1, {}, "word four")});
+                    }),
+            3U);
+  EXPECT_TRUE(complete);
+}
+
+TEST_F(PostgresSearchTest, ACountWithKindsThatAnotherRelayDoesNotKnowIsRight) {
+  const auto notes = OpenSearching(database_, {1}, "notes");
+  const auto both = OpenSearching(database_, {1, 42}, "both");
+  BuildAll(*both);
+  SaveAll(*notes, {Plain(Author(1), 1, 1, {}, "word one"), Plain(Author(1), 2, 42, {}, "word two")});
+  SaveAll(*both, {Plain(Author(1), 3, 1, {}, "word three"), Plain(Author(1), 4, 42, {}, "word four")});
+  bool complete = false;
+  EXPECT_EQ(CountOf(*both, SearchFor("word"), &complete), 4U);
+  EXPECT_TRUE(complete);
+}
+
+TEST_F(PostgresSearchTest, ACountSaysThatItLacksEventsIfTooManyHaveNoWords) {
+  const auto searching = OpenSearching(database_, {1}, "searches");
+  std::vector<PlainEvent> events;
+  const std::string text(kMostTextBytes, 'x');
+  for (uint64_t n = 0; n <= kMostWordless / (kMostTextBytes * kSplitByteWork); ++n)
+    events.push_back(Plain(Author(1), n, 1, {}, text));
+  events.push_back(Plain(Author(1), 1, 1, {}, "word"));
+  SaveAll(*MustOpen(database_.Options("does not")), events);
+  bool complete = true;
+  EXPECT_EQ(CountOf(*searching, SearchFor("word"), &complete), 0U);
+  EXPECT_FALSE(complete);
+}
+
 // A removal locks the rows of its events in the order of their ids.
 TEST_F(PostgresSearchTest, TheBuildLocksEventsInTheOrderOfTheirIds) {
   const auto searching = OpenSearching(database_, {1}, "searches");
@@ -167,6 +249,32 @@ TEST_F(PostgresSearchTest, RelaysWithOtherKindsShareTheWords) {
             (std::vector<std::string>{"word three", "word two", "word one"}));
   EXPECT_TRUE(complete);
   EXPECT_EQ(WordsIn(database_), WordsFor(database_, *notes, {1, 42}));
+}
+
+// Opens a store as a relay does, and returns what it logs.
+std::string LogOfOpening(const PostgresDatabase& database, const std::vector<uint16_t>& kinds,
+                         bool is_history = false) {
+  std::ostringstream log;
+  const auto usual = spdlog::default_logger();
+  spdlog::set_default_logger(
+      std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::ostream_sink_mt>(log)));
+  PostgresStoreOptions options = database.Options("opened");
+  options.searched_kinds = kinds;
+  options.is_history = is_history;
+  EXPECT_TRUE(PostgresStore::Open(options).ok());
+  spdlog::set_default_logger(usual);
+  return log.str();
+}
+
+TEST_F(PostgresSearchTest, ARelayWarnsOfOtherKindsThanTheDatabaseHas) {
+  EXPECT_EQ(LogOfOpening(database_, {}), "");
+  EXPECT_EQ(LogOfOpening(database_, {1}), "");
+  EXPECT_EQ(LogOfOpening(database_, {1}), "");
+  EXPECT_TRUE(Has(LogOfOpening(database_, {42}), "WEIR_SEARCH_KINDS=1,42 at every relay"));
+  EXPECT_EQ(LogOfOpening(database_, {1, 42}), "");
+  EXPECT_TRUE(Has(LogOfOpening(database_, {1}), "has the words of the kinds 1,42"));
+  EXPECT_TRUE(Has(LogOfOpening(database_, {}), "this relay searches no kinds"));
+  EXPECT_EQ(LogOfOpening(database_, {}, true), "") << "an import has no setting";
 }
 
 TEST_F(PostgresSearchTest, WordsOfANewerWeirAreAnErrorAndThoseOfAnOlderOneAreMadeAnew) {
@@ -258,6 +366,35 @@ TEST_F(PostgresSearchTest, EveryStatementUsesTheIndexOfWords) {
   EXPECT_NE(plans.find("Bitmap Index Scan on weir_words_words"), std::string::npos) << plans;
   for (const char* never : {"Seq Scan on weir_words", "Seq Scan on weir_events", "using weir_words_pkey"})
     EXPECT_EQ(plans.find(never), std::string::npos) << never << ": " << plans;
+}
+
+// Returns the most entries of the index of words that a statement has looked at, by the server's log.
+size_t MostLookedAt(const std::string& plans) {
+  static const std::regex kScan("Bitmap Index Scan on weir_words_words[^\n]*\\(actual rows=([0-9]+)");
+  size_t most = 0;
+  for (std::sregex_iterator scan(plans.begin(), plans.end(), kScan), end; scan != end; ++scan)
+    most = std::max<size_t>(most, std::stoul((*scan)[1].str()));
+  return most;
+}
+
+// The newest event is the first one of a span of every level.
+TEST_F(PostgresSearchTest, AStatementIsBoundedAlsoWhenSpansOfAllLevelsHaveJustBegun) {
+  PostgresStoreOptions options = database_.Options();
+  options.conninfo +=
+      " options='-c session_preload_libraries=auto_explain -c auto_explain.log_min_duration=0"
+      " -c auto_explain.log_analyze=on -c auto_explain.log_timing=off'";
+  options.searched_kinds = {1};
+  const auto store = MustOpen(options);
+  std::vector<PlainEvent> events;
+  for (uint64_t i = 0; i < 4000; ++i)
+    events.push_back(Plain(Author(1), (uint64_t{7} << 28) - 60 * i, 1, {}, "word " + std::to_string(i)));
+  SaveAll(*store, events);
+  const size_t before = SharedPostgres().Log().size();
+  const auto query = store->Find({SearchFor("word")}, {});
+  EXPECT_EQ(Drain(*query).size(), 500U);
+  const size_t most = MostLookedAt(SharedPostgres().Log().substr(before));
+  EXPECT_GT(most, kMostCountedEvents);
+  EXPECT_LT(most, 8 * kMostCountedEvents);
 }
 
 // The walk goes through spans of all lengths, and each level is the longest one for some words.
