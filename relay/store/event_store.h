@@ -38,6 +38,7 @@ enum class SaveOutcome : uint8_t {
   kDeleted,     // an owner of the event (gift_wrap.h) deleted it (NIP-09), perhaps before it arrived
   kVanished,    // an owner asked to vanish at the event's time or later (NIP-62)
   kExpired,     // the event had expired (NIP-40)
+  kNoPlace,     // the database has no partition for events of this date (only on PostgreSQL)
   kRefused,     // a policy plugin refused it (relay/plugins), or it is banned; the store itself never returns this
 };
 

@@ -12,6 +12,17 @@
 
 namespace weir {
 
+// The first and the last of some times.
+struct TimeSpan {
+  int64_t first = INT64_MAX;
+  int64_t last = INT64_MIN;
+
+  void Add(int64_t time) {
+    first = std::min(first, time);
+    last = std::max(last, time);
+  }
+};
+
 // Rows of the table weir_tags, with an array for each column.
 struct TagRows {
   PostgresArray tags{PostgresArray::Type::kInt64};

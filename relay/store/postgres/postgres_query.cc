@@ -10,8 +10,12 @@ namespace weir {
 namespace {
 
 constexpr PostgresStatement kMoment{"moment", "SELECT origin, serial FROM weir_origins ORDER BY origin"};
-constexpr PostgresStatement kRecords{"records",
-                                     "SELECT id, origin, serial, record FROM weir_events WHERE id = ANY($1::bytea[])"};
+// Their times are known; see kFindEvents in postgres_edit_statements.h.
+constexpr PostgresStatement kRecords{
+    "records",
+    "SELECT e.id, e.origin, e.serial, e.record FROM unnest($1::bytea[], $2::bigint[]) AS k (id, created_at)"
+    " CROSS JOIN LATERAL (SELECT * FROM weir_events e WHERE e.id = k.id AND e.created_at = k.created_at"
+    " AND e.created_at >= $3::bigint AND e.created_at <= $4::bigint LIMIT 1) AS e"};
 
 constexpr uint64_t kMostRead = 256;    // the most candidates, and the most records, that are read together
 constexpr size_t kMostAdopted = 1000;  // newer versions that are handed out; bounds the moment's memory
@@ -157,15 +161,19 @@ bool PostgresQuery::Collect() {
 Status PostgresQuery::ReadRecords(PostgresSession& session) {
   const uint64_t fitting = std::min({kMostRead, std::max(kFirstRead, 2 * at_once_), FittingRecords(record_bytes_)});
   PostgresArray ids(PostgresArray::Type::kBytes);
+  PostgresArray times(PostgresArray::Type::kInt64);
+  TimeSpan span;
   std::unordered_map<std::string_view, Candidate*> asked;
   for (Candidate& candidate : found_) {
     if (!candidate.event.record.empty()) continue;
     if (ids.size() == fitting) break;
     ids.Add(AsText(candidate.event.place.id));
+    times.Add(SqlTime(candidate.event.place.created_at));
+    span.Add(SqlTime(candidate.event.place.created_at));
     asked.emplace(AsText(candidate.event.place.id), &candidate);
   }
   at_once_ = ids.size();
-  session.Queue(kRecords, PostgresValues().Array(ids));
+  session.Queue(kRecords, PostgresValues().Array(ids).Array(times).Int64(span.first).Int64(span.last));
   const Result<std::vector<PostgresRows>> answers = session.Run(patience_);
   if (!answers.ok()) return answers.status();
   const PostgresRows& rows = answers.value()[0];

@@ -26,7 +26,10 @@ constexpr PostgresStatement kArrivals{
     " AND serial <= $3::bigint ORDER BY serial LIMIT $4::bigint"};
 constexpr PostgresStatement kEvents{"events", "SELECT coalesce(sum(events), 0)::bigint FROM weir_origins"};
 constexpr PostgresStatement kDiskBytes{
-    "disk_bytes", "SELECT pg_total_relation_size('weir_events') + pg_total_relation_size('weir_tags')"};
+    "disk_bytes",
+    "SELECT sum(pg_total_relation_size(t.oid))::bigint FROM (SELECT 'weir_events'::regclass::oid UNION ALL"
+    " SELECT 'weir_tags'::regclass::oid UNION ALL SELECT inhrelid FROM pg_inherits"
+    " WHERE inhparent IN ('weir_events'::regclass, 'weir_tags'::regclass)) AS t (oid)"};
 constexpr PostgresStatement kNote{"note", "SELECT value FROM weir_meta WHERE key = $1::text"};
 
 constexpr PostgresStatement kMemos{
@@ -108,6 +111,9 @@ Status PostgresStore::OpenAll() {
   Result<std::string> database = DatabaseToken(writer_, patience);
   if (!database.ok()) return database.status();
   database_ = std::move(database).value();
+  // A relay that does not search removes the words of the events that it removes.
+  if (!options_.read_only)
+    if (Status made = MakeWordTables(writer_, patience); !made.ok()) return made;
   if (options_.read_only || !options_.searched_kinds.empty()) {
     Result<std::vector<uint16_t>> kinds = options_.read_only
                                               ? SearchedKindsOf(writer_, patience)
@@ -138,6 +144,7 @@ Status PostgresStore::Connect(PostgresSession& session, Duration patience) const
 Result<uint64_t> PostgresStore::Write(PostgresOrigin& origin, bool alone,
                                       const std::function<Status(PostgresEdit& edit)>& work) {
   if (options_.read_only) return Status::Error("this database was opened for reading only");
+  lacks_place_ = false;
   bool was_idle = writer_.connected();
   for (int tries = 1;; ++tries) {
     if (!writer_.connected())
@@ -166,6 +173,7 @@ Result<uint64_t> PostgresStore::Write(PostgresOrigin& origin, bool alone,
       Confirm(origin, edit);
       return edit.removed();
     }
+    lacks_place_ = edit.lacks_place();
     const bool may_try_again = edit.MayTryAgain() && tries < kMostTries;
     edit.Rollback();
     if (may_try_again) continue;
@@ -236,7 +244,7 @@ Result<size_t> PostgresStore::SaveAs(PostgresOrigin& origin, std::span<const Eve
   // An edit of another relay that locked all origins may not have seen an origin that was added meanwhile. So the first
   // save after TakeOrigin locks all origins, too.
   const bool alone = !has_saved_ || std::ranges::any_of(events, DeletesOrVanishes);
-  const Result<uint64_t> written = Write(origin, alone, [&](PostgresEdit& edit) -> Status {
+  const auto plan = [&](PostgresEdit& edit) -> Status {
     // Copied to `results` only after the edit is written.
     planned.assign(results.begin(), results.end());
     Result<size_t> some = SavePlan(edit, options_.own_urls, now_seconds, most).Add(events, planned);
@@ -244,7 +252,17 @@ Result<size_t> PostgresStore::SaveAs(PostgresOrigin& origin, std::span<const Eve
     settled = some.value();
     is_news = edit.added() > 0;
     return {};
-  });
+  };
+  Result<uint64_t> written = Write(origin, alone, plan);
+  // An event for which the database has no partition must not make those of others fail.
+  for (; !written.ok() && lacks_place_; written = Write(origin, alone, plan)) {
+    if (events.size() == 1) {
+      results.front().outcome = SaveOutcome::kNoPlace;
+      return size_t{1};
+    }
+    events = events.first(events.size() / 2);
+    results = results.first(events.size());
+  }
   if (!written.ok()) return written.status();
   has_saved_ = true;
   for (SaveResult& result : planned)

@@ -174,6 +174,7 @@ class PostgresStore final : public EventStore {
   std::unique_ptr<const SearchedEvents> searched_;  // null if this process does not search
   PostgresOrigin origin_;
   PostgresOrigin history_;      // the second origin; without a name until something is saved there
+  bool lacks_place_ = false;    // the last Write failed because the database has no partition for an event
   bool has_saved_ = false;      // true once a save has locked all origins; false again when this process takes a name
   std::function<void()> tell_;  // set by OnSaved
   mutable Mutex mutex_;

@@ -12,7 +12,10 @@ constexpr PostgresStatement kWordless{"wordless",
                                       "SELECT coalesce(sum(CASE WHEN s.origin IS NULL THEN greatest(o.events, 0)"
                                       " ELSE s.rest + least(o.serial - s.high, greatest(o.events, 0)) END), 0)::bigint"
                                       " FROM weir_origins o LEFT JOIN weir_searched s ON s.origin = o.origin"};
-constexpr PostgresStatement kWordBytes{"word_bytes", "SELECT pg_total_relation_size('weir_words')"};
+constexpr PostgresStatement kWordBytes{
+    "word_bytes",
+    "SELECT sum(pg_total_relation_size(t.oid))::bigint FROM (SELECT 'weir_words'::regclass::oid UNION ALL"
+    " SELECT inhrelid FROM pg_inherits WHERE inhparent = 'weir_words'::regclass) AS t (oid)"};
 }  // namespace
 
 Result<OwedPiece> PostgresStore::BuildSearch(Work most) {
