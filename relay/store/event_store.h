@@ -252,6 +252,12 @@ class EventStore {
 
   // Returns for each id whether the event is stored. On RocksDB this is fastest for events that are not stored.
   virtual Result<std::vector<bool>> Stored(std::span<const EventId> ids) const = 0;
+  // Returns the same for whole events. A PostgreSQL with partitions then looks for each event in one of them.
+  virtual Result<std::vector<bool>> StoredEvents(std::span<const EventView> events) const {
+    std::vector<EventId> ids;
+    for (const EventView event : events) ids.push_back(event.id());
+    return Stored(ids);
+  }
   Result<bool> Has(const EventId& id) const;
   // Returns for each event whether it is stored with the same signature, which then need not be verified again.
   virtual Result<std::vector<bool>> StoredSigned(std::span<const EventView> events) const = 0;

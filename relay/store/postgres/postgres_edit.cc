@@ -36,6 +36,12 @@ void TagRows::AddAllOf(EventView event) {
   }
 }
 
+void EventKeys::Add(const EventId& id, uint64_t created_at) {
+  ids.Add(AsText(id));
+  times.Add(SqlTime(created_at));
+  span.Add(SqlTime(created_at));
+}
+
 void PostgresEdit::Ask(const PostgresStatement& statement, PostgresValues values, Take take) {
   session_.Queue(statement, std::move(values));
   takes_.push_back(std::move(take));
@@ -148,17 +154,10 @@ void PostgresEdit::AskIds(const std::vector<EventId>& ids) {
 }
 
 void PostgresEdit::AskEvents(std::span<const Event> events) {
-  PostgresArray ids{Type::kBytes};
-  PostgresArray times{Type::kInt64};
-  TimeSpan span;
-  for (const Event& event : events) {
-    if (!ids_.try_emplace(event.view().id()).second) continue;
-    ids.Add(AsText(event.view().id()));
-    times.Add(SqlTime(event.view().created_at()));
-    span.Add(SqlTime(event.view().created_at()));
-  }
-  if (ids.empty()) return;
-  Ask(kFindEvents, PostgresValues().Array(ids).Array(times).Int64(span.first).Int64(span.last), TakeIds());
+  EventKeys keys;
+  for (const Event& event : events)
+    if (ids_.try_emplace(event.view().id()).second) keys.Add(event.view().id(), event.view().created_at());
+  if (!keys.ids.empty()) Ask(kFindEvents, keys.Values(), TakeIds());
 }
 
 PostgresEdit::Take PostgresEdit::TakeIds() {

@@ -36,6 +36,13 @@ inline constexpr PostgresStatement kFindVanished{
 inline constexpr PostgresStatement kReadRecords{"read_records",
                                                 "SELECT id, record FROM weir_events WHERE id = ANY($1::bytea[])"};
 
+// Reads those whose time is known (kFindEvents).
+inline constexpr PostgresStatement kReadEvents{
+    "read_events",
+    "SELECT e.id, e.record FROM unnest($1::bytea[], $2::bigint[]) AS k (id, created_at) CROSS JOIN LATERAL"
+    " (SELECT id, record FROM weir_events e WHERE e.id = k.id AND e.created_at = k.created_at"
+    " AND e.created_at >= $3::bigint AND e.created_at <= $4::bigint LIMIT 1) AS e"};
+
 inline constexpr PostgresStatement kAddEvents{
     "add_events",
     "INSERT INTO weir_events (id, origin, serial, pubkey, kind, created_at, expiration, record)"

@@ -160,20 +160,16 @@ bool PostgresQuery::Collect() {
 // was removed meanwhile a record that is not well-formed.
 Status PostgresQuery::ReadRecords(PostgresSession& session) {
   const uint64_t fitting = std::min({kMostRead, std::max(kFirstRead, 2 * at_once_), FittingRecords(record_bytes_)});
-  PostgresArray ids(PostgresArray::Type::kBytes);
-  PostgresArray times(PostgresArray::Type::kInt64);
-  TimeSpan span;
+  EventKeys keys;
   std::unordered_map<std::string_view, Candidate*> asked;
   for (Candidate& candidate : found_) {
     if (!candidate.event.record.empty()) continue;
-    if (ids.size() == fitting) break;
-    ids.Add(AsText(candidate.event.place.id));
-    times.Add(SqlTime(candidate.event.place.created_at));
-    span.Add(SqlTime(candidate.event.place.created_at));
+    if (keys.ids.size() == fitting) break;
+    keys.Add(candidate.event.place.id, candidate.event.place.created_at);
     asked.emplace(AsText(candidate.event.place.id), &candidate);
   }
-  at_once_ = ids.size();
-  session.Queue(kRecords, PostgresValues().Array(ids).Array(times).Int64(span.first).Int64(span.last));
+  at_once_ = keys.ids.size();
+  session.Queue(kRecords, keys.Values());
   const Result<std::vector<PostgresRows>> answers = session.Run(patience_);
   if (!answers.ok()) return answers.status();
   const PostgresRows& rows = answers.value()[0];
@@ -186,7 +182,7 @@ Status PostgresQuery::ReadRecords(PostgresSession& session) {
     asked.erase(rows.Bytes(i, 0));
   }
   for (const auto& [id, candidate] : asked) candidate->event.record = "gone";
-  budget_.Spend(ids.size() * kRecordWork + bytes * kRecordByteWork);
+  budget_.Spend(keys.ids.size() * kRecordWork + bytes * kRecordByteWork);
   if (rows.size() > 0) record_bytes_ = std::max<uint64_t>(1, bytes / rows.size());
   return {};
 }

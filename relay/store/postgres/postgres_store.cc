@@ -18,7 +18,6 @@
 namespace weir {
 namespace {
 
-constexpr PostgresStatement kStored{"stored", "SELECT id FROM weir_events WHERE id = ANY($1::bytea[])"};
 constexpr PostgresStatement kNow{"now", "SELECT origin, serial FROM weir_origins ORDER BY origin"};
 constexpr PostgresStatement kArrivals{
     "arrivals",
@@ -274,8 +273,20 @@ Result<size_t> PostgresStore::SaveAs(PostgresOrigin& origin, std::span<const Eve
 }
 
 Result<std::vector<bool>> PostgresStore::Stored(std::span<const EventId> ids) const {
+  return FindStored(ids, kFindIds, PostgresValues().Array(IdArray(ids)));
+}
+
+Result<std::vector<bool>> PostgresStore::StoredEvents(std::span<const EventView> events) const {
+  std::vector<EventId> ids;
+  for (const EventView event : events) ids.push_back(event.id());
+  return FindStored(ids, kFindEvents, EventKeys(events).Values());
+}
+
+// The rows of the statement have the ids of those that are stored.
+Result<std::vector<bool>> PostgresStore::FindStored(std::span<const EventId> ids, const PostgresStatement& statement,
+                                                    const PostgresValues& values) const {
   return readers_.With<std::vector<bool>>([&](PostgresSession& session) -> Result<std::vector<bool>> {
-    session.Queue(kStored, PostgresValues().Array(IdArray(ids)));
+    session.Queue(statement, values);
     const Result<std::vector<PostgresRows>> answers = session.Run(options_.settings.timeout);
     if (!answers.ok()) return answers.status();
     const PostgresRows& rows = answers.value()[0];
@@ -290,9 +301,7 @@ Result<std::vector<bool>> PostgresStore::Stored(std::span<const EventId> ids) co
 
 Result<std::vector<bool>> PostgresStore::StoredSigned(std::span<const EventView> events) const {
   return readers_.With<std::vector<bool>>([&](PostgresSession& session) -> Result<std::vector<bool>> {
-    PostgresArray ids(PostgresArray::Type::kBytes);
-    for (const EventView event : events) ids.Add(AsText(event.id()));
-    session.Queue(kReadRecords, PostgresValues().Array(ids));
+    session.Queue(kReadEvents, EventKeys(events).Values());
     const Result<std::vector<PostgresRows>> answers = session.Run(options_.settings.timeout);
     if (!answers.ok()) return answers.status();
     const PostgresRows& rows = answers.value()[0];

@@ -322,7 +322,13 @@ TEST_F(SecondServerTest, WithoutItKnownStatementsGoOnElsewhereAndAllDoOnceItsPar
   const auto save = [&](uint64_t time) { return Outcomes(*store, {Plain(Author(1), time, 1, {{"t", "x"}}, "word")}); };
   EXPECT_EQ(save(2001), std::vector{SaveOutcome::kSaved});
   EXPECT_EQ(Found(*store, newer), 2U);
+  const Event event = ToEvent(Plain(Author(1), 2001, 1, {{"t", "x"}}, "word"));
+  const EventView view = event.view();
+  EXPECT_EQ(store->StoredEvents({&view, 1}).value(), std::vector{true});
+  EXPECT_EQ(store->StoredSigned({&view, 1}).value().size(), 1U);
   server_.Kill();
+  EXPECT_EQ(store->StoredEvents({&view, 1}).value(), std::vector{true});
+  EXPECT_TRUE(store->StoredSigned({&view, 1}).ok());
   EXPECT_EQ(save(2002), std::vector{SaveOutcome::kSaved});
   EXPECT_EQ(Found(*store, newer), 3U);
   const auto query = store->Find({FilterOf(R"({"#t":["x"]})")}, {});
