@@ -212,8 +212,8 @@ std::optional<Finding> SearchKindsDiffer(const Facts& facts) {
                      "have to be added by another.",
                  .act =
                      "Set the same kinds at every relay on this database. If no relay is to search the others any "
-                     "more, stop all relays and drop the tables weir_words and weir_searched; the next start begins "
-                     "a new index.",
+                     "more, stop all relays and let PostgreSQL run TRUNCATE weir_words, weir_searched; the next start "
+                     "begins a new index.",
                  .commands = {"WEIR_SEARCH_KINDS=" + ToText(all)}};
 }
 

@@ -107,9 +107,9 @@ void EventPipeline::JudgeNew(const EventBatch& batch, const std::vector<std::sha
                              Judged* judged) {
   if (flights.empty()) return;
   const Result<std::vector<bool>> stored = FaultsAsErrors<std::vector<bool>>([&] {
-    std::vector<EventId> ids;
-    for (const std::shared_ptr<Flight>& flight : flights) ids.push_back(flight->event.view().id());
-    return context_.store.Stored(ids);
+    std::vector<EventView> events;
+    for (const std::shared_ptr<Flight>& flight : flights) events.push_back(flight->event.view());
+    return context_.store.StoredEvents(events);
   });
   const bool is_final = !context_.store.owes_vanishing() && !context_.store.in_doubt();
   for (size_t i = 0; i < flights.size(); ++i) {

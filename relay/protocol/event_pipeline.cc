@@ -304,6 +304,8 @@ EventPipeline::Verdict EventPipeline::VerdictOf(SaveOutcome outcome) {
       return {false, "blocked: its author or recipient asked to vanish from this relay"};
     case SaveOutcome::kExpired:
       return {false, "invalid: the event has expired"};
+    case SaveOutcome::kNoPlace:
+      return {false, "blocked: this relay's database takes no events of this date"};
     case SaveOutcome::kRefused:
       return {false, "blocked: a plugin refused it"};
   }

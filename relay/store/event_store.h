@@ -38,6 +38,7 @@ enum class SaveOutcome : uint8_t {
   kDeleted,     // an owner of the event (gift_wrap.h) deleted it (NIP-09), perhaps before it arrived
   kVanished,    // an owner asked to vanish at the event's time or later (NIP-62)
   kExpired,     // the event had expired (NIP-40)
+  kNoPlace,     // the database has no partition for events of this date (only on PostgreSQL)
   kRefused,     // a policy plugin refused it (relay/plugins), or it is banned; the store itself never returns this
 };
 
@@ -251,6 +252,12 @@ class EventStore {
 
   // Returns for each id whether the event is stored. On RocksDB this is fastest for events that are not stored.
   virtual Result<std::vector<bool>> Stored(std::span<const EventId> ids) const = 0;
+  // Returns the same for whole events. A PostgreSQL with partitions then looks for each event in one of them.
+  virtual Result<std::vector<bool>> StoredEvents(std::span<const EventView> events) const {
+    std::vector<EventId> ids;
+    for (const EventView event : events) ids.push_back(event.id());
+    return Stored(ids);
+  }
   Result<bool> Has(const EventId& id) const;
   // Returns for each event whether it is stored with the same signature, which then need not be verified again.
   virtual Result<std::vector<bool>> StoredSigned(std::span<const EventView> events) const = 0;

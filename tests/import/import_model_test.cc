@@ -62,6 +62,7 @@ LineOutcome OutcomeOf(SaveOutcome outcome) {
       return LineOutcome::kDeleted;
     case SaveOutcome::kExpired:
       return LineOutcome::kExpired;
+    case SaveOutcome::kNoPlace:
     case SaveOutcome::kRefused:
       return LineOutcome::kRefused;
   }

@@ -22,8 +22,12 @@ constexpr size_t kKindsInSample = 80;
 
 constexpr PostgresStatement kSizes{
     "census_sizes",
-    "SELECT pg_table_size('weir_events'), pg_indexes_size('weir_events') + pg_total_relation_size('weir_tags'),"
-    " pg_database_size(current_database()), (SELECT coalesce(sum(events), 0)::bigint FROM weir_origins)"};
+    "SELECT sum(CASE WHEN is_events THEN pg_table_size(t.oid) ELSE 0 END)::bigint, sum(CASE WHEN is_events"
+    " THEN pg_indexes_size(t.oid) ELSE pg_total_relation_size(t.oid) END)::bigint,"
+    " pg_database_size(current_database()), (SELECT coalesce(sum(events), 0)::bigint FROM weir_origins)"
+    " FROM (SELECT 'weir_events'::regclass::oid, true UNION ALL SELECT 'weir_tags'::regclass::oid, false UNION ALL"
+    " SELECT inhrelid, inhparent = 'weir_events'::regclass FROM pg_inherits"
+    " WHERE inhparent IN ('weir_events'::regclass, 'weir_tags'::regclass)) AS t (oid, is_events)"};
 // $1: millionths of the table. Enough of a record comes for its tags (EntriesOf).
 constexpr PostgresStatement kSample{"census_sample",
                                     "SELECT origin, serial, created_at, kind, octet_length(record)::bigint,"

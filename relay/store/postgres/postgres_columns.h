@@ -12,6 +12,31 @@
 
 namespace weir {
 
+// The first and the last of some times.
+struct TimeSpan {
+  int64_t first = INT64_MAX;
+  int64_t last = INT64_MIN;
+
+  void Add(int64_t time) {
+    first = std::min(first, time);
+    last = std::max(last, time);
+  }
+};
+
+// The ids and times by which statements find events in their partitions (kFindEvents in postgres_edit_statements.h).
+struct EventKeys {
+  PostgresArray ids{PostgresArray::Type::kBytes};
+  PostgresArray times{PostgresArray::Type::kInt64};
+  TimeSpan span;  // the first and the last of `times`
+
+  EventKeys() = default;
+  explicit EventKeys(std::span<const EventView> events) {
+    for (const EventView event : events) Add(event.id(), event.created_at());
+  }
+  void Add(const EventId& id, uint64_t created_at);
+  PostgresValues Values() const { return PostgresValues().Array(ids).Array(times).Int64(span.first).Int64(span.last); }
+};
+
 // Rows of the table weir_tags, with an array for each column.
 struct TagRows {
   PostgresArray tags{PostgresArray::Type::kInt64};

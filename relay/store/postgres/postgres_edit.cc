@@ -36,6 +36,12 @@ void TagRows::AddAllOf(EventView event) {
   }
 }
 
+void EventKeys::Add(const EventId& id, uint64_t created_at) {
+  ids.Add(AsText(id));
+  times.Add(SqlTime(created_at));
+  span.Add(SqlTime(created_at));
+}
+
 void PostgresEdit::Ask(const PostgresStatement& statement, PostgresValues values, Take take) {
   session_.Queue(statement, std::move(values));
   takes_.push_back(std::move(take));
@@ -87,13 +93,11 @@ void PostgresEdit::Change(const PostgresStatement& statement, PostgresValues val
 Status PostgresEdit::LookUp(std::span<const Event> events, std::span<const PublicKey> authors,
                             std::vector<Known>* known, std::vector<std::optional<uint64_t>>* until) {
   AskBegin();
-  std::vector<EventId> ids;
   std::vector<Address> addresses;
   PostgresArray marked{Type::kBytes};
   PostgresArray marked_by{Type::kBytes};
   for (const Event& event : events) {
     const EventView view = event.view();
-    ids.push_back(view.id());
     ForEachOwner(view, [&](const PublicKey& owner) {
       marked.Add(AsText(view.id()));
       marked_by.Add(MarkedBy(owner));
@@ -101,7 +105,7 @@ Status PostgresEdit::LookUp(std::span<const Event> events, std::span<const Publi
     if (HasAddress(view.kind())) addresses.push_back(AddressOf(view));
     if (view.kind() == kDeletionKind) deletions_.push_back(view);
   }
-  AskIds(ids);
+  AskEvents(events);
   AskAddresses(addresses);
   std::unordered_map<EventId, std::vector<std::string>, BytesHash> marks;
   Ask(kFindMarks, PostgresValues().Array(marked).Array(marked_by), [&marks](const PostgresRows& rows) {
@@ -146,13 +150,23 @@ void PostgresEdit::AskIds(const std::vector<EventId>& ids) {
   PostgresArray asked{Type::kBytes};
   for (const EventId& id : ids)
     if (ids_.try_emplace(id).second) asked.Add(AsText(id));
-  if (asked.empty()) return;
-  Ask(kFindIds, PostgresValues().Array(asked), [this](const PostgresRows& rows) {
+  if (!asked.empty()) Ask(kFindIds, PostgresValues().Array(asked), TakeIds());
+}
+
+void PostgresEdit::AskEvents(std::span<const Event> events) {
+  EventKeys keys;
+  for (const Event& event : events)
+    if (ids_.try_emplace(event.view().id()).second) keys.Add(event.view().id(), event.view().created_at());
+  if (!keys.ids.empty()) Ask(kFindEvents, keys.Values(), TakeIds());
+}
+
+PostgresEdit::Take PostgresEdit::TakeIds() {
+  return [this](const PostgresRows& rows) {
     for (size_t i = 0; i < rows.size(); ++i) {
       const EventId id = AsBytes(rows.Bytes(i, 0));
       ids_[id] = HandleOf(id, false);
     }
-  });
+  };
 }
 
 void PostgresEdit::AskAddresses(const std::vector<Address>& addresses) {
@@ -244,7 +258,7 @@ Result<bool> PostgresEdit::Read(Handle handle, std::string* record) {
 void PostgresEdit::Remove(Handle handle, EventView event) {
   Stored& stored = stored_[handle];
   if (std::exchange(stored.removed, true)) return;
-  removed_ids_.Add(AsText(stored.id));
+  removed_events_.emplace(stored.id, event.created_at());
   removed_tags_.AddAllOf(event);
   removal_work_ += SavingWorkOf(event);
   if (HasAddress(event.kind())) {

@@ -15,6 +15,7 @@
 
 #include <deque>
 #include <functional>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -91,6 +92,8 @@ class PostgresEdit final : public StoreEdit {
   // Returns true if the last error only shows that another relay changed the same data first, so that a new edit may
   // succeed.
   bool MayTryAgain() const;
+  // Returns true if the last error says that the database has no partition for an event (schema.h).
+  bool lacks_place() const;
   // Returns true if another process has taken the origin's name. Rollback resets it.
   bool name_is_taken() const { return !refused_.ok(); }
   // Returns true once COMMIT was sent.
@@ -134,6 +137,8 @@ class PostgresEdit final : public StoreEdit {
   Status AskAll();
   void AskBegin();
   void AskIds(const std::vector<EventId>& ids);
+  void AskEvents(std::span<const Event> events);
+  Take TakeIds();
   void AskAddresses(const std::vector<Address>& addresses);
   // Looks up `id` and `address`, each of which may be null. Together with them looks up the next targets of the
   // deletions that are to be saved.
@@ -173,7 +178,7 @@ class PostgresEdit final : public StoreEdit {
   uint64_t removed_ = 0;
   std::vector<std::pair<EventView, uint64_t>> added_;  // the events to be added, with their serials
   TagRows removed_tags_;
-  PostgresArray removed_ids_{PostgresArray::Type::kBytes};
+  std::map<EventId, uint64_t> removed_events_;  // with their created_at, in the order in which all edits lock them
   PostgresArray deleted_ids_{PostgresArray::Type::kBytes};
   PostgresArray deleted_by_{PostgresArray::Type::kBytes};
   PostgresArray deleted_addresses_{PostgresArray::Type::kBytes};

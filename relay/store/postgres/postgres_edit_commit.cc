@@ -115,7 +115,13 @@ void PostgresEdit::WriteMarks() {
 }
 
 void PostgresEdit::WriteRemovals() {
-  if (removed_ids_.empty()) return;
+  if (removed_events_.empty()) return;
+  PostgresArray ids{Type::kBytes};
+  PostgresArray times{Type::kInt64};
+  for (const auto& [id, created_at] : removed_events_) {
+    ids.Add(AsText(id));
+    times.Add(SqlTime(created_at));
+  }
   if (!removed_tags_.ids.empty())
     Ask(kRemoveTags,
         PostgresValues()
@@ -124,8 +130,9 @@ void PostgresEdit::WriteRemovals() {
             .Array(removed_tags_.times)
             .Array(removed_tags_.ids),
         {});
-  Ask(kRemoveEvents, PostgresValues().Array(removed_ids_),
-      [this](const PostgresRows& rows) { removed_ = rows.affected(); });
+  const PostgresValues events = PostgresValues().Array(ids).Array(times);
+  Ask(kRemoveEvents, events, [this](const PostgresRows& rows) { removed_ = rows.affected(); });
+  Ask(kRemoveWords, events, {});
 }
 
 // Writes in the order of the ids, so that two relays that save the same events cannot deadlock.
@@ -220,6 +227,8 @@ void PostgresEdit::Rollback() {
   refused_ = {};
   if (!AskAll().ok()) session_.Close();
 }
+
+bool PostgresEdit::lacks_place() const { return session_.error_code() == "23514"; }
 
 bool PostgresEdit::MayTryAgain() const {
   const std::string& code = session_.error_code();

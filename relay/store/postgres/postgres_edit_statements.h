@@ -16,6 +16,13 @@ inline constexpr PostgresStatement kCount{
     "count", "UPDATE weir_origins SET serial = $2::bigint, events = events + $3::bigint WHERE origin = $1::int"};
 
 inline constexpr PostgresStatement kFindIds{"find_ids", "SELECT id FROM weir_events WHERE id = ANY($1::bytea[])"};
+// The time tells the server which partition an event is in. The bounds, which have no other purpose, let it leave out
+// the other partitions before it begins; it connects to the server of each partition that is left.
+inline constexpr PostgresStatement kFindEvents{
+    "find_events",
+    "SELECT k.id FROM unnest($1::bytea[], $2::bigint[]) AS k (id, created_at) CROSS JOIN LATERAL"
+    " (SELECT 1 FROM weir_events e WHERE e.id = k.id AND e.created_at = k.created_at AND e.created_at >= $3::bigint"
+    " AND e.created_at <= $4::bigint LIMIT 1) AS e"};
 inline constexpr PostgresStatement kFindMarks{
     "find_marks",
     "SELECT m.id, m.author FROM unnest($1::bytea[], $2::bytea[]) AS k (id, author)"
@@ -28,6 +35,13 @@ inline constexpr PostgresStatement kFindVanished{
     "find_vanished", "SELECT author, until, request, owed::int FROM weir_vanished WHERE author = ANY($1::bytea[])"};
 inline constexpr PostgresStatement kReadRecords{"read_records",
                                                 "SELECT id, record FROM weir_events WHERE id = ANY($1::bytea[])"};
+
+// Reads those whose time is known (kFindEvents).
+inline constexpr PostgresStatement kReadEvents{
+    "read_events",
+    "SELECT e.id, e.record FROM unnest($1::bytea[], $2::bigint[]) AS k (id, created_at) CROSS JOIN LATERAL"
+    " (SELECT id, record FROM weir_events e WHERE e.id = k.id AND e.created_at = k.created_at"
+    " AND e.created_at >= $3::bigint AND e.created_at <= $4::bigint LIMIT 1) AS e"};
 
 inline constexpr PostgresStatement kAddEvents{
     "add_events",
@@ -45,14 +59,24 @@ inline constexpr PostgresStatement kAddTags{
 inline constexpr PostgresStatement kAddWords{
     "add_words",
     "INSERT INTO weir_words (id, kind, created_at, words) SELECT w.id, w.kind, w.created_at, w.words::tsvector"
-    " FROM unnest($1::bytea[], $2::int[], $3::bigint[], $4::text[]) AS w (id, kind, created_at, words)"
-    " JOIN (SELECT id FROM weir_events WHERE id = ANY($1::bytea[]) ORDER BY id FOR KEY SHARE) AS e ON e.id = w.id"
+    " FROM (SELECT * FROM unnest($1::bytea[], $2::int[], $3::bigint[], $4::text[]) AS u (id, kind, created_at, words)"
+    " ORDER BY id) AS w CROSS JOIN LATERAL (SELECT 1 FROM weir_events e WHERE e.id = w.id AND e.created_at = "
+    "w.created_at"
+    " AND e.created_at >= $5::bigint AND e.created_at <= $6::bigint LIMIT 1 FOR KEY SHARE) AS e"
     " ON CONFLICT DO NOTHING"};
 inline constexpr PostgresStatement kHaveWords{
     "have_words",
     "UPDATE weir_searched SET high = $4::bigint WHERE origin = $1::int AND kinds = $2::text AND high = $3::bigint"};
-inline constexpr PostgresStatement kRemoveEvents{"remove_events",
-                                                 "DELETE FROM weir_events WHERE id = ANY($1::bytea[])"};
+inline constexpr PostgresStatement kRemoveEvents{
+    "remove_events",
+    "DELETE FROM weir_events e USING unnest($1::bytea[], $2::bigint[]) AS k (id, created_at)"
+    " WHERE e.id = k.id AND e.created_at = k.created_at"};
+// Comes after kRemoveEvents, which waits for a transaction that adds words to these events (kAddWords), so this
+// statement sees them.
+inline constexpr PostgresStatement kRemoveWords{
+    "remove_words",
+    "DELETE FROM weir_words w USING unnest($1::bytea[], $2::bigint[]) AS k (id, created_at)"
+    " WHERE w.id = k.id AND w.created_at = k.created_at"};
 inline constexpr PostgresStatement kRemoveTags{
     "remove_tags",
     "DELETE FROM weir_tags t USING unnest($1::bigint[], $2::int[], $3::bigint[], $4::bytea[])"

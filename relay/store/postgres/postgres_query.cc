@@ -10,8 +10,12 @@ namespace weir {
 namespace {
 
 constexpr PostgresStatement kMoment{"moment", "SELECT origin, serial FROM weir_origins ORDER BY origin"};
-constexpr PostgresStatement kRecords{"records",
-                                     "SELECT id, origin, serial, record FROM weir_events WHERE id = ANY($1::bytea[])"};
+// Their times are known; see kFindEvents in postgres_edit_statements.h.
+constexpr PostgresStatement kRecords{
+    "records",
+    "SELECT e.id, e.origin, e.serial, e.record FROM unnest($1::bytea[], $2::bigint[]) AS k (id, created_at)"
+    " CROSS JOIN LATERAL (SELECT * FROM weir_events e WHERE e.id = k.id AND e.created_at = k.created_at"
+    " AND e.created_at >= $3::bigint AND e.created_at <= $4::bigint LIMIT 1) AS e"};
 
 constexpr uint64_t kMostRead = 256;    // the most candidates, and the most records, that are read together
 constexpr size_t kMostAdopted = 1000;  // newer versions that are handed out; bounds the moment's memory
@@ -156,16 +160,16 @@ bool PostgresQuery::Collect() {
 // was removed meanwhile a record that is not well-formed.
 Status PostgresQuery::ReadRecords(PostgresSession& session) {
   const uint64_t fitting = std::min({kMostRead, std::max(kFirstRead, 2 * at_once_), FittingRecords(record_bytes_)});
-  PostgresArray ids(PostgresArray::Type::kBytes);
+  EventKeys keys;
   std::unordered_map<std::string_view, Candidate*> asked;
   for (Candidate& candidate : found_) {
     if (!candidate.event.record.empty()) continue;
-    if (ids.size() == fitting) break;
-    ids.Add(AsText(candidate.event.place.id));
+    if (keys.ids.size() == fitting) break;
+    keys.Add(candidate.event.place.id, candidate.event.place.created_at);
     asked.emplace(AsText(candidate.event.place.id), &candidate);
   }
-  at_once_ = ids.size();
-  session.Queue(kRecords, PostgresValues().Array(ids));
+  at_once_ = keys.ids.size();
+  session.Queue(kRecords, keys.Values());
   const Result<std::vector<PostgresRows>> answers = session.Run(patience_);
   if (!answers.ok()) return answers.status();
   const PostgresRows& rows = answers.value()[0];
@@ -178,7 +182,7 @@ Status PostgresQuery::ReadRecords(PostgresSession& session) {
     asked.erase(rows.Bytes(i, 0));
   }
   for (const auto& [id, candidate] : asked) candidate->event.record = "gone";
-  budget_.Spend(ids.size() * kRecordWork + bytes * kRecordByteWork);
+  budget_.Spend(keys.ids.size() * kRecordWork + bytes * kRecordByteWork);
   if (rows.size() > 0) record_bytes_ = std::max<uint64_t>(1, bytes / rows.size());
   return {};
 }

@@ -94,10 +94,13 @@ Statements MakeStatements(Shape shape) {
   };
   const std::string head = "substring(record FROM 1 FOR " + std::to_string(RecordLayout::kTags) + ")";
   const auto records = [&](bool is_next, const std::string& record) {
-    return of_tags ? "SELECT k.lane, w.part, w.created_at, w.id, e.origin, e.serial, " + record +
-                         walk("created_at, id", is_next) + " JOIN weir_events e ON e.id = w.id"
-                   : "SELECT k.lane, w.part, w.created_at, w.id, w.origin, w.serial, " + record +
-                         walk("created_at, id, origin, serial, record", is_next);
+    const std::string found = "SELECT k.lane, w.part, w.created_at, w.id, ";
+    if (!of_tags)
+      return found + "w.origin, w.serial, " + record + walk("created_at, id, origin, serial, record", is_next);
+    return found + "e.origin, e.serial, " + record + walk("created_at, id", is_next) +
+           " CROSS JOIN LATERAL (SELECT * FROM weir_events e WHERE e.id = w.id AND e.created_at = w.created_at"
+           " AND e.created_at >= " +
+           since + " LIMIT 1) AS e";
   };
   const std::string name = text.name;
   Statements made;

@@ -37,7 +37,8 @@ constexpr PostgresStatement kFindWords{
     " (SELECT string_agg(to_hex(w.positions[1]::int), '' ORDER BY w.lexeme COLLATE \"C\") FROM unnest(f.words) AS w"
     "  WHERE w.lexeme = ANY($7::text[])),"
     " CASE WHEN $8::int = 1 THEN e.record ELSE '' END"
-    " FROM found f CROSS JOIN LATERAL (SELECT * FROM weir_events e WHERE e.id = f.id LIMIT 1) AS e"
+    " FROM found f CROSS JOIN LATERAL (SELECT * FROM weir_events e WHERE e.id = f.id AND e.created_at = f.created_at"
+    " AND e.created_at >= $2::bigint AND e.created_at <= $3::bigint LIMIT 1) AS e"
     " ORDER BY f.created_at DESC, f.id"};
 constexpr PostgresStatement kHitRecords{"hit_records",
                                         "SELECT id, record FROM weir_events WHERE id = ANY($1::bytea[])"};

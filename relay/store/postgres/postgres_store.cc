@@ -18,7 +18,6 @@
 namespace weir {
 namespace {
 
-constexpr PostgresStatement kStored{"stored", "SELECT id FROM weir_events WHERE id = ANY($1::bytea[])"};
 constexpr PostgresStatement kNow{"now", "SELECT origin, serial FROM weir_origins ORDER BY origin"};
 constexpr PostgresStatement kArrivals{
     "arrivals",
@@ -26,7 +25,10 @@ constexpr PostgresStatement kArrivals{
     " AND serial <= $3::bigint ORDER BY serial LIMIT $4::bigint"};
 constexpr PostgresStatement kEvents{"events", "SELECT coalesce(sum(events), 0)::bigint FROM weir_origins"};
 constexpr PostgresStatement kDiskBytes{
-    "disk_bytes", "SELECT pg_total_relation_size('weir_events') + pg_total_relation_size('weir_tags')"};
+    "disk_bytes",
+    "SELECT sum(pg_total_relation_size(t.oid))::bigint FROM (SELECT 'weir_events'::regclass::oid UNION ALL"
+    " SELECT 'weir_tags'::regclass::oid UNION ALL SELECT inhrelid FROM pg_inherits"
+    " WHERE inhparent IN ('weir_events'::regclass, 'weir_tags'::regclass)) AS t (oid)"};
 constexpr PostgresStatement kNote{"note", "SELECT value FROM weir_meta WHERE key = $1::text"};
 
 constexpr PostgresStatement kMemos{
@@ -132,6 +134,7 @@ Status PostgresStore::Connect(PostgresSession& session, Duration patience) const
 Result<uint64_t> PostgresStore::Write(PostgresOrigin& origin, bool alone,
                                       const std::function<Status(PostgresEdit& edit)>& work) {
   if (options_.read_only) return Status::Error("this database was opened for reading only");
+  lacks_place_ = false;
   bool was_idle = writer_.connected();
   for (int tries = 1;; ++tries) {
     if (!writer_.connected())
@@ -160,6 +163,7 @@ Result<uint64_t> PostgresStore::Write(PostgresOrigin& origin, bool alone,
       Confirm(origin, edit);
       return edit.removed();
     }
+    lacks_place_ = edit.lacks_place();
     const bool may_try_again = edit.MayTryAgain() && tries < kMostTries;
     edit.Rollback();
     if (may_try_again) continue;
@@ -230,7 +234,7 @@ Result<size_t> PostgresStore::SaveAs(PostgresOrigin& origin, std::span<const Eve
   // An edit of another relay that locked all origins may not have seen an origin that was added meanwhile. So the first
   // save after TakeOrigin locks all origins, too.
   const bool alone = !has_saved_ || std::ranges::any_of(events, DeletesOrVanishes);
-  const Result<uint64_t> written = Write(origin, alone, [&](PostgresEdit& edit) -> Status {
+  const auto plan = [&](PostgresEdit& edit) -> Status {
     // Copied to `results` only after the edit is written.
     planned.assign(results.begin(), results.end());
     Result<size_t> some = SavePlan(edit, options_.own_urls, now_seconds, most).Add(events, planned);
@@ -238,7 +242,17 @@ Result<size_t> PostgresStore::SaveAs(PostgresOrigin& origin, std::span<const Eve
     settled = some.value();
     is_news = edit.added() > 0;
     return {};
-  });
+  };
+  Result<uint64_t> written = Write(origin, alone, plan);
+  // An event for which the database has no partition must not make those of others fail.
+  for (; !written.ok() && lacks_place_; written = Write(origin, alone, plan)) {
+    if (events.size() == 1) {
+      results.front().outcome = SaveOutcome::kNoPlace;
+      return size_t{1};
+    }
+    events = events.first(events.size() / 2);
+    results = results.first(events.size());
+  }
   if (!written.ok()) return written.status();
   has_saved_ = true;
   for (SaveResult& result : planned)
@@ -250,8 +264,20 @@ Result<size_t> PostgresStore::SaveAs(PostgresOrigin& origin, std::span<const Eve
 }
 
 Result<std::vector<bool>> PostgresStore::Stored(std::span<const EventId> ids) const {
+  return FindStored(ids, kFindIds, PostgresValues().Array(IdArray(ids)));
+}
+
+Result<std::vector<bool>> PostgresStore::StoredEvents(std::span<const EventView> events) const {
+  std::vector<EventId> ids;
+  for (const EventView event : events) ids.push_back(event.id());
+  return FindStored(ids, kFindEvents, EventKeys(events).Values());
+}
+
+// The rows of the statement have the ids of those that are stored.
+Result<std::vector<bool>> PostgresStore::FindStored(std::span<const EventId> ids, const PostgresStatement& statement,
+                                                    const PostgresValues& values) const {
   return readers_.With<std::vector<bool>>([&](PostgresSession& session) -> Result<std::vector<bool>> {
-    session.Queue(kStored, PostgresValues().Array(IdArray(ids)));
+    session.Queue(statement, values);
     const Result<std::vector<PostgresRows>> answers = session.Run(options_.settings.timeout);
     if (!answers.ok()) return answers.status();
     const PostgresRows& rows = answers.value()[0];
@@ -266,9 +292,7 @@ Result<std::vector<bool>> PostgresStore::Stored(std::span<const EventId> ids) co
 
 Result<std::vector<bool>> PostgresStore::StoredSigned(std::span<const EventView> events) const {
   return readers_.With<std::vector<bool>>([&](PostgresSession& session) -> Result<std::vector<bool>> {
-    PostgresArray ids(PostgresArray::Type::kBytes);
-    for (const EventView event : events) ids.Add(AsText(event.id()));
-    session.Queue(kReadRecords, PostgresValues().Array(ids));
+    session.Queue(kReadEvents, EventKeys(events).Values());
     const Result<std::vector<PostgresRows>> answers = session.Run(options_.settings.timeout);
     if (!answers.ok()) return answers.status();
     const PostgresRows& rows = answers.value()[0];

@@ -92,6 +92,7 @@ class PostgresStore final : public EventStore {
   // succeeds after all, for example because a server was promoted that does not know the other process.
   Status Stuck() const override;
   Result<std::vector<bool>> Stored(std::span<const EventId> ids) const override;
+  Result<std::vector<bool>> StoredEvents(std::span<const EventView> events) const override;
   Result<std::vector<bool>> StoredSigned(std::span<const EventView> events) const override;
   std::unique_ptr<Query> Find(std::vector<Filter> filters, const QueryOptions& options) const override;
   Result<OwedPiece> DeleteSome(std::span<const EventId>* ids, Work most) override;
@@ -167,6 +168,8 @@ class PostgresStore final : public EventStore {
   Result<bool> RemoveSome(PostgresEdit& edit, const PostgresStatement& statement, const PostgresValues& key,
                           int64_t until, Work most, const std::function<bool(EventView event)>& is_meant);
   Status ReadWordSizes(PostgresSession& session, Duration patience);
+  Result<std::vector<bool>> FindStored(std::span<const EventId> ids, const PostgresStatement& statement,
+                                       const PostgresValues& values) const;
   void Count(const PostgresEdit& edit);
   void Confirm(PostgresOrigin& origin, const PostgresEdit& edit);
 
@@ -178,6 +181,7 @@ class PostgresStore final : public EventStore {
   std::unique_ptr<const SearchedEvents> searched_;  // null if this process does not search
   PostgresOrigin origin_;
   PostgresOrigin history_;      // the second origin; without a name until something is saved there
+  bool lacks_place_ = false;    // the last Write failed because the database has no partition for an event
   bool has_saved_ = false;      // true once a save has locked all origins; false again when this process takes a name
   std::function<void()> tell_;  // set by OnSaved
   mutable Mutex mutex_;

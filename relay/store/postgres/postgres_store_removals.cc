@@ -25,12 +25,12 @@ constexpr PostgresStatement kOfAuthor{
     "SELECT id, record, created_at FROM weir_events WHERE pubkey = $1::bytea AND created_at <= $2::bigint"
     " AND (created_at < $2::bigint OR id > $3::bytea)"
     " ORDER BY created_at DESC, id LIMIT $4::bigint"};
-constexpr PostgresStatement kWrapsFor{
-    "wraps_for",
-    "SELECT e.id, e.record, t.created_at FROM weir_tags t JOIN weir_events e ON e.id = t.id"
-    " WHERE t.tag = $1::bigint AND t.kind = 1059 AND t.created_at <= $2::bigint"
-    " AND (t.created_at < $2::bigint OR t.id > $3::bytea)"
-    " ORDER BY t.created_at DESC, t.id LIMIT $4::bigint"};
+constexpr PostgresStatement kWrapsFor{"wraps_for",
+                                      "SELECT e.id, e.record, t.created_at FROM weir_tags t JOIN weir_events e ON e.id "
+                                      "= t.id AND e.created_at = t.created_at"
+                                      " WHERE t.tag = $1::bigint AND t.kind = 1059 AND t.created_at <= $2::bigint"
+                                      " AND (t.created_at < $2::bigint OR t.id > $3::bytea)"
+                                      " ORDER BY t.created_at DESC, t.id LIMIT $4::bigint"};
 constexpr PostgresStatement kOfDeletedIds{
     "of_deleted_ids",
     "SELECT e.id, e.record FROM weir_deleted d"

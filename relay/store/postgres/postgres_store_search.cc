@@ -12,15 +12,21 @@ constexpr PostgresStatement kWordless{"wordless",
                                       "SELECT coalesce(sum(CASE WHEN s.origin IS NULL THEN greatest(o.events, 0)"
                                       " ELSE s.rest + least(o.serial - s.high, greatest(o.events, 0)) END), 0)::bigint"
                                       " FROM weir_origins o LEFT JOIN weir_searched s ON s.origin = o.origin"};
-constexpr PostgresStatement kWordBytes{"word_bytes", "SELECT pg_total_relation_size('weir_words')"};
+constexpr PostgresStatement kWordBytes{
+    "word_bytes",
+    "SELECT sum(pg_total_relation_size(t.oid))::bigint FROM (SELECT 'weir_words'::regclass::oid UNION ALL"
+    " SELECT inhrelid FROM pg_inherits WHERE inhparent = 'weir_words'::regclass) AS t (oid)"};
 }  // namespace
 
 Status PostgresStore::OpenSearch(Duration patience) {
+  // A relay that does not search removes the words of the events that it removes.
+  if (!options_.read_only)
+    if (Status made = MakeWordTables(writer_, patience); !made.ok()) return made;
   Result<std::vector<uint16_t>> kinds = SearchedKindsOf(writer_, patience);
   if (!options_.read_only) {
     const std::string warning = kinds.ok() ? WarningOfKinds(options_.searched_kinds, kinds.value()) : "";
     if (!warning.empty() && !options_.is_history) spdlog::warn("search: {}", warning);
-    if (options_.searched_kinds.empty()) return {};  // it need not be able to read the tables
+    if (options_.searched_kinds.empty()) return {};
     kinds = OpenSearchTables(writer_, options_.searched_kinds, patience);
   }
   if (!kinds.ok()) return kinds.status();

@@ -12,10 +12,12 @@
 namespace weir {
 namespace {
 
-// Without `fastupdate = off` each search would read the list of words that are not in the index yet.
+// The words have no foreign key, because a partitioned weir_events has no unique key that it could name (schema.h).
+// Databases that an older weir made have one. Without `fastupdate = off` each search would read the list of words that
+// are not in the index yet.
 constexpr std::string_view kTables =
-    "CREATE TABLE IF NOT EXISTS weir_words (id bytea PRIMARY KEY REFERENCES weir_events (id) ON DELETE CASCADE,"
-    " kind int NOT NULL, created_at bigint NOT NULL, words tsvector NOT NULL);"
+    "CREATE TABLE IF NOT EXISTS weir_words (id bytea PRIMARY KEY, kind int NOT NULL,"
+    " created_at bigint NOT NULL, words tsvector NOT NULL);"
     "CREATE INDEX IF NOT EXISTS weir_words_words ON weir_words USING gin (words) WITH (fastupdate = off);"
     "CREATE TABLE IF NOT EXISTS weir_searched (origin int PRIMARY KEY, kinds text NOT NULL, low bigint NOT NULL,"
     " high bigint NOT NULL, rest bigint NOT NULL)";
@@ -52,10 +54,6 @@ Result<bool> HasTables(PostgresSession& session, Duration patience) {
   return there.value().size() == 2 && there.value()[0].has_value() && there.value()[1].has_value();
 }
 
-Status MakeTables(PostgresSession& session, Duration patience) {
-  return MakeOnce(session, std::string(kTables), HasTables, "the tables of words", patience);
-}
-
 void AddSorted(const std::vector<uint16_t>& more, std::vector<uint16_t>* kinds) {
   kinds->insert(kinds->end(), more.begin(), more.end());
   std::sort(kinds->begin(), kinds->end());
@@ -81,6 +79,10 @@ Result<SearchedState> StateOf(PostgresSession& session, Duration patience) {
 
 }  // namespace
 
+Status MakeWordTables(PostgresSession& session, Duration patience) {
+  return MakeOnce(session, std::string(kTables), HasTables, "the tables of words", patience);
+}
+
 Result<std::vector<uint16_t>> SearchedKindsOf(PostgresSession& session, Duration patience) {
   const Result<bool> there = HasTables(session, patience);
   if (!there.ok()) return there.status();
@@ -91,14 +93,13 @@ Result<std::vector<uint16_t>> SearchedKindsOf(PostgresSession& session, Duration
 
 Result<std::vector<uint16_t>> OpenSearchTables(PostgresSession& session, const std::vector<uint16_t>& kinds,
                                                Duration patience) {
-  if (Status made = MakeTables(session, patience); !made.ok()) return made;
   Result<SearchedState> state = StateOf(session, patience);
   if (!state.ok()) return state.status();
   if (state.value().version > kWordsVersion)
     return Status::Error("PostgreSQL: the words of the events are of a newer weir: update this program");
   if (state.value().version < kWordsVersion) {
-    Status dropped = session.Ask("DROP TABLE weir_words, weir_searched", patience).status();
-    return dropped.ok() ? OpenSearchTables(session, kinds, patience) : dropped;
+    Status emptied = session.Ask("TRUNCATE weir_words, weir_searched", patience).status();
+    return emptied.ok() ? OpenSearchTables(session, kinds, patience) : emptied;
   }
   std::vector<uint16_t> all = std::move(state.value().kinds);
   AddSorted(kinds, &all);
@@ -124,7 +125,7 @@ std::string WarningOfKinds(const std::vector<uint16_t>& of_relay, const std::vec
          "of what one of them saves have to be added by another. Set WEIR_SEARCH_KINDS=" +
          ToText(all) +
          " at every relay on this database. If no relay is to search the other kinds any more, stop all relays, and "
-         "let PostgreSQL run DROP TABLE weir_words, weir_searched; the next start then begins a new index";
+         "let PostgreSQL run TRUNCATE weir_words, weir_searched; the next start then begins a new index";
 }
 
 Status BeginWords(PostgresSession& session, const SearchedEvents& searched, Duration patience) {

@@ -2,12 +2,13 @@
 //
 //   | table         | one row for                                                                                  |
 //   |---------------|----------------------------------------------------------------------------------------------|
-//   | weir_words    | an event whose content is searched: its words. The row goes with the row of the event.       |
+//   | weir_words    | an event whose content is searched: its words. A transaction that removes the event removes  |
+//   |               | the row, too; only that of an older weir may leave it, which no search finds                 |
 //   | weir_searched | each origin (schema.h) whose events have words: `kinds`, the kinds that are searched, and    |
 //   |               | the version of the words; `low` and `high`: events with a serial above `low`, up to `high`,  |
 //   |               | have their words; `rest`: about how many events up to `low` there are                        |
 //
-// A database has these tables once a relay with WEIR_SEARCH_KINDS has opened it. A relay with this setting saves the
+// The tables are empty until a relay with WEIR_SEARCH_KINDS opens the database. A relay with this setting saves the
 // words with its events, and raises `high` if the events before had words. Relays and imports without it, and those of
 // an older weir, save only events; the build of any relay that searches then finds that `high` is behind the last
 // serial of an origin. So no word is lost, whichever process saves. A build takes the events that came since first, and
@@ -42,8 +43,10 @@ inline constexpr PostgresStatement kNewerEvents{
 inline constexpr int64_t kPassedAtOnce = 256;
 inline constexpr int64_t kSplitAtOnce = 64 << 10;
 
-// Makes the tables if there are none, and lets them have these kinds, too. Returns all kinds that are searched now.
-// Returns an error if the words are of a newer weir; drops those of an older version.
+// Makes the tables if there are none.
+Status MakeWordTables(PostgresSession& session, Duration patience);
+// Lets the tables have these kinds, too. Returns all kinds that are searched now. Returns an error if the words are of
+// a newer weir; removes those of an older version.
 Result<std::vector<uint16_t>> OpenSearchTables(PostgresSession& session, const std::vector<uint16_t>& kinds,
                                                Duration patience);
 

@@ -78,6 +78,7 @@ void WordRows::Add(const SearchedEvents& searched, EventView event) {
   ids.Add(AsText(event.id()));
   kinds.Add(int64_t{event.kind()});
   times.Add(SqlTime(event.created_at()));
+  span.Add(SqlTime(event.created_at()));
   words.Add(WordsText(searched, event));
 }
 

@@ -59,10 +59,13 @@ struct WordRows {
   PostgresArray kinds{PostgresArray::Type::kInt32};
   PostgresArray times{PostgresArray::Type::kInt64};
   PostgresArray words{PostgresArray::Type::kText};
+  TimeSpan span;  // the first and the last of `times`
 
   // Adds the row of the event, if its kind is searched.
   void Add(const SearchedEvents& searched, EventView event);
-  PostgresValues Values() const { return PostgresValues().Array(ids).Array(kinds).Array(times).Array(words); }
+  PostgresValues Values() const {
+    return PostgresValues().Array(ids).Array(kinds).Array(times).Array(words).Int64(span.first).Int64(span.last);
+  }
 };
 
 }  // namespace weir

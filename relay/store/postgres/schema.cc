@@ -23,7 +23,7 @@ std::string Tables(const std::string& token) {
          "NOT "
          "NULL,"
          " kind int NOT NULL, created_at bigint NOT NULL, expiration bigint, record bytea NOT NULL);"
-         "CREATE UNIQUE INDEX weir_events_serial ON weir_events (origin ASC, serial ASC);"
+         "CREATE INDEX weir_events_serial ON weir_events (origin ASC, serial ASC);"
          "CREATE INDEX weir_events_time ON weir_events (created_at DESC, id ASC);"
          "CREATE INDEX weir_events_author ON weir_events (pubkey ASC, created_at DESC, id ASC);"
          "CREATE INDEX weir_events_author_kind ON weir_events (pubkey ASC, kind ASC, created_at DESC, id ASC);"

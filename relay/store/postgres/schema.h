@@ -21,6 +21,15 @@
 // committed in their order. Databases that an older weir made have no weir_memos; OpenSchema adds it. That weir ignores
 // the table. postgres_word_build.h has two more tables, for the relays that search.
 //
+// An operator may let weir_events, weir_tags and weir_words be partitioned by created_at (relay/SEVERAL.md). Each
+// partition then has the indexes of the table, and the whole table has none, because PostgreSQL allows no unique key
+// without created_at, and none at all beside a partition on another server. The key (id) of each partition is enough:
+// an id is a hash that includes created_at, so an event can only be in one partition. Citus demands that each unique
+// key of a table contains the column by which its rows are distributed: id, or address or author in the tables of
+// these. So the serials have no unique index; the lock of an origin's row keeps them unique. Databases of an older weir
+// have one, and a foreign key of weir_words; both do no harm. A statement that knows an event's created_at should name
+// it, so that the server leaves out all other partitions.
+//
 // For the authors, the kinds, the authors with kinds, the tags and the tags with kinds of NIP-01's filters, and for
 // filters without any of these, there is an index with the events in the order in which a query returns them: (…,
 // created_at DESC, id ASC). The tables use no triggers, sequences or advisory locks, because other databases with

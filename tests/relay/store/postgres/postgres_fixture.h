@@ -32,12 +32,15 @@ class PostgresDatabase {
 
 std::unique_ptr<PostgresStore> MustOpen(const PostgresStoreOptions& options);
 
-class PostgresUnderTest final : public StoreUnderTest {
+class PostgresUnderTest : public StoreUnderTest {
  public:
   explicit PostgresUnderTest(const std::string& own_url) : own_url_(own_url) {}
   std::unique_ptr<EventStore> Open() override;
   // Compares the stored events with the tables by which queries find them.
   std::string Difference(EventStore& store) override;
+
+ protected:
+  const PostgresDatabase& database() const { return database_; }
 
  private:
   const std::string own_url_;

@@ -5,7 +5,7 @@
 #include <thread>
 
 #include "tests/fixtures/plain_event.h"
-#include "tests/relay/store/postgres/postgres_fixture.h"
+#include "tests/relay/store/postgres/partitions.h"
 #include "tests/relay/store/store_suite.h"
 
 namespace weir {
@@ -13,8 +13,11 @@ namespace {
 
 INSTANTIATE_TEST_SUITE_P(
     Postgres, StoreSuite,
-    testing::Values(StoreKind{
-        "postgres", [](const std::string& own_url) { return std::make_unique<PostgresUnderTest>(own_url); }, 4}),
+    testing::Values(
+        StoreKind{"postgres", [](const std::string& own_url) { return std::make_unique<PostgresUnderTest>(own_url); },
+                  4},
+        StoreKind{"postgres_partitioned",
+                  [](const std::string& own_url) { return std::make_unique<PartitionedUnderTest>(own_url); }, 1}),
     NameOfKind);
 
 Event WrapFor(uint64_t recipient, uint64_t time) {
