@@ -40,6 +40,7 @@ void PoolSize::EndWindow(TimePoint now) {
   const double used = window_.used / seconds;
   const double waiting = window_.waited / seconds;
   const size_t size = size_;
+  NoteReadTime();
   if (trying_ != Trying::kNothing) JudgeStep(rate, waiting, now);
   ForgetUnneeded(now);
   // After a step that was taken back, `rate` is that of another size.
@@ -47,14 +48,20 @@ void PoolSize::EndWindow(TimePoint now) {
   window_ = {.begin = now, .skips = size_ == size ? 0 : std::max(size_, size)};
 }
 
+void PoolSize::NoteReadTime() {
+  if (window_.reads == 0) return;
+  read_seconds_ = window_.used / static_cast<double>(window_.reads);
+  if (shortest_read_seconds_ == 0 || read_seconds_ < shortest_read_seconds_) shortest_read_seconds_ = read_seconds_;
+}
+
 void PoolSize::JudgeStep(double rate, double waiting, TimePoint now) {
   const bool is_more = trying_ == Trying::kMore;
   const double best = static_cast<double>(size_) / static_cast<double>(size_before_);
   const double change = rate_before_ > 0 ? rate / rate_before_ : (rate > 0 ? best : 1);
   // If callers wait no longer, the reads are as many as callers ask for, and show nothing.
-  const bool keeps = is_more
-                         ? waiting <= kWaiting || change - 1 >= (doubles_ ? kWorthDoubling : kWorthwhile) * (best - 1)
-                         : 1 - change <= kNegligible * (1 - best);
+  const Worth& worth = is_slow_ ? kWhenSlow : kUsually;
+  const bool keeps =
+      is_more ? waiting <= kWaiting || change - 1 >= worth.more * (best - 1) : 1 - change <= worth.less * (1 - best);
   trying_ = Trying::kNothing;
   if (keeps) {
     ++(is_more ? steps_.up_kept : steps_.down_kept);
@@ -78,6 +85,7 @@ void PoolSize::TryStep(double rate, double used, double waiting, TimePoint now) 
   const bool is_less = may_shrink && (next_is_less_ || !may_grow);
   next_is_less_ = is_less;
   trying_ = is_less ? Trying::kLess : Trying::kMore;
+  is_slow_ = read_seconds_ > kSlow * shortest_read_seconds_;
   rate_before_ = rate;
   size_before_ = size_;
   size_ = is_less ? StepDown() : StepUp();
@@ -88,8 +96,10 @@ void PoolSize::ForgetUnneeded(TimePoint now) {
   const size_t needed = std::max(needed_, bounds_.least);
   needed_ = in_use_;
   needed_since_ = now;
+  shortest_read_seconds_ += kForgotten * (read_seconds_ - shortest_read_seconds_);
   if (needed >= size_ || trying_ != Trying::kNothing) return;
   size_ = needed;
+  shortest_read_seconds_ = 0;
   doubles_ = true;
   next_is_less_ = false;
   pause_ = kShortestPause;
@@ -105,9 +115,9 @@ void PoolSize::Limit(size_t size, TimePoint now) {
 }
 
 size_t PoolSize::StepUp() const {
-  return std::min(bounds_.most, size_ + (doubles_ ? size_ : std::max<size_t>(1, size_ / 4)));
+  return std::min(bounds_.most, size_ + (doubles_ ? size_ : std::max<size_t>(1, size_ / 3)));
 }
 
-size_t PoolSize::StepDown() const { return std::max(bounds_.least, size_ - std::max<size_t>(1, size_ / 5)); }
+size_t PoolSize::StepDown() const { return std::max(bounds_.least, size_ - std::max<size_t>(1, size_ / 4)); }
 
 }  // namespace weir

@@ -14,20 +14,25 @@
 // all in use. If n connections complete x reads a second, and a step to m would change that to x·m/n at best, then the
 // step
 //
-//   up   is kept if it brings at least kWorthwhile of that best change;
-//   down is kept if it costs at most kNegligible of it.
+//   up   is kept if it brings at least the part Worth::more of that best change;
+//   down is kept if it costs at most the part Worth::less of it.
+//
+// These parts are small, because a real database gains less from each connection than from the one before, and yet
+// gains. They are larger while a read takes more than kSlow times as long as it did at its fastest, because then more
+// connections hardly bring more reads, but each makes all reads slower. (The fastest time is measured anew after quiet
+// times, and forgotten within an hour.)
 //
 // A step that is not kept is taken back, and the pause until the next try doubles, up to kLongestPause; the next try
-// goes into the other direction. kNegligible is less than kWorthwhile, so no size is left in both directions for good
+// goes into the other direction. Worth::less is less than Worth::more, so no size is left in both directions for good
 // reason; if chance does it, because the windows differ, each kept step that undoes the one before doubles a pause,
-// too. A step up doubles the size until the first one that is not kept; later steps are a quarter of it. When fewer
+// too. A step up doubles the size until the first one that is not kept; later steps are a third of it. When fewer
 // connections were needed during all of kForgetsAfter, the size falls to what was needed, and the next growth begins
 // with doubling again.
 //
 // Relays that compete for one database measure only themselves: if a relay has the part s of all reads that the
 // database is busy with, a further connection brings it the part 1 - s of what it would bring on a database with room.
-// So two relays find their rest where one would, three at about five times as many connections, and more relays grow
-// until their `most`, which is then the bound.
+// So two relays together use up to about three times as many connections as one would, in a simulation, and three up to
+// five times. Many relays grow until their `most`, which is then the bound.
 //
 // The size changes only during calls, so the caller of a pool in which all connections hang must call Note meanwhile.
 //
@@ -49,7 +54,7 @@ struct PoolBounds {
 
 class PoolSize {
  public:
-  static constexpr uint64_t kEnoughReads = 500;
+  static constexpr uint64_t kEnoughReads = 800;
   static constexpr uint64_t kEnoughToDouble = 150;
   static constexpr Duration kShortest = std::chrono::milliseconds(50);
   static constexpr Duration kLongest = std::chrono::seconds(2);
@@ -57,11 +62,16 @@ class PoolSize {
   static constexpr Duration kShortestPause = std::chrono::seconds(1);
   static constexpr Duration kLongestPause = std::chrono::seconds(8);
   static constexpr Duration kForgetsAfter = std::chrono::seconds(10);
-  static constexpr double kWorthwhile = 0.7;
-  static constexpr double kNegligible = 0.4;
-  static constexpr double kWorthDoubling = 0.5;  // instead of kWorthwhile, for a step that doubles the size
-  static constexpr double kWaiting = 0.5;        // callers
-  static constexpr double kNearlyAll = 0.8;      // the part of the connections
+  struct Worth {
+    double more;
+    double less;
+  };
+  static constexpr Worth kUsually{.more = 0.35, .less = 0.2};
+  static constexpr Worth kWhenSlow{.more = 0.9, .less = 0.6};
+  static constexpr double kSlow = 2;
+  static constexpr double kForgotten = 0.005;  // the part of the difference to the newest time, every kForgetsAfter
+  static constexpr double kWaiting = 0.5;      // callers
+  static constexpr double kNearlyAll = 0.8;    // the part of the connections
 
   PoolSize(PoolBounds bounds, TimePoint now);
 
@@ -98,6 +108,7 @@ class PoolSize {
 
   bool IsOver(Duration lasted) const;
   void EndWindow(TimePoint now);
+  void NoteReadTime();
   void JudgeStep(double reads_per_second, double waiting, TimePoint now);
   void TryStep(double reads_per_second, double used, double waiting, TimePoint now);
   void ForgetUnneeded(TimePoint now);
@@ -107,8 +118,11 @@ class PoolSize {
   const PoolBounds bounds_;
   size_t size_;
   Trying trying_ = Trying::kNothing;
-  size_t size_before_ = 0;  // before the step that is tried
-  double rate_before_ = 0;  // reads a second with that size
+  size_t size_before_ = 0;            // before the step that is tried
+  double rate_before_ = 0;            // reads a second with that size
+  double read_seconds_ = 0;           // the mean of the last window with reads
+  double shortest_read_seconds_ = 0;  // the shortest of these, slowly forgotten
+  bool is_slow_ = false;              // when the step was tried
   bool doubles_ = true;
   bool next_is_less_ = false;  // the direction of the next try, if both are possible
   bool last_was_more_ = true;  // the direction of the last step that was kept
