@@ -37,7 +37,7 @@ std::string TakeCode(std::string* message) {
   constexpr size_t kCodeBytes = 5;
   for (size_t end = message->find(": "); end != message->npos; end = message->find(": ", end + 1)) {
     const size_t begin = end - std::min(end, kCodeBytes);
-    const std::string code = message->substr(begin, end - begin);
+    std::string code = message->substr(begin, end - begin);
     const bool is_code = code.size() == kCodeBytes && std::ranges::all_of(code, [](char c) {
                            return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
                          });
