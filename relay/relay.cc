@@ -45,12 +45,13 @@ static_assert(kLedgerShare < kLeastMemorySetpoint);
 // disconnected 32 of 45 clients that sent it 2,900 notes of 20 KB.
 constexpr uint64_t kPartInFlight = 4;
 
-// If the setting is 0 and the store is a database server, there is at least one worker for each connection to it,
-// because a worker waits for the answers.
+// A worker waits for the answers of a database server, and for a connection to it. So there are as many workers as
+// connections may read, and one more for each core, for the other work. Idle threads cost next to nothing, and a bound
+// in the pool of workers would have to know which of its tasks read.
 size_t WorkerCount(const RelayConfiguration& configuration) {
   if (configuration.relay.worker_threads > 0) return static_cast<size_t>(configuration.relay.worker_threads);
-  const uint64_t waiting = IsEmbedded(configuration.storage) ? 1 : configuration.storage.postgres.connections;
-  return std::max<uint64_t>(waiting, Cores());
+  const uint64_t waiting = IsEmbedded(configuration.storage) ? 0 : configuration.storage.postgres.connections;
+  return waiting + Cores();
 }
 
 std::string EventsDirectory(const RelayConfiguration& configuration) { return configuration.data_dir + "/events"; }
@@ -260,6 +261,8 @@ void Relay::SetMetricSources() {
   sources.monitor = &storage_->monitor();
   sources.rocksdb = storage_->rocksdb_monitor();
   sources.postgres = storage_->postgres_monitor();
+  if (PostgresStore* const store = storage_->postgres_store())
+    sources.postgres_readers = [store] { return store->ReaderStats(); };
   sources.siblings = storage_->siblings();
   sources.service.traces = traces_.get();
   sources.ledger = ledger_.get();
@@ -276,17 +279,31 @@ Status Relay::Ready() const {
   if (pipeline_ == nullptr) return Status::Error("not open yet");
   if (storage_->limiter().View().emergency)
     return Status::Error("emergency: too little memory, scans and bulk work are held back");
-  if (const Siblings* const siblings = storage_->siblings(); siblings != nullptr && !siblings->Stats().reads)
-    return Status::Error("the database is away");
+  if (Status answers = DatabaseAnswers(); !answers.ok()) return answers;
   Status write = storage_->store().Stuck();
   if (write.ok()) write = pipeline_->write_health().LastWrite();
   return write.ok() ? write : Status::Error("events cannot be stored: " + ErrorForStrangers(write));
+}
+
+// Returns success for RocksDB.
+Status Relay::DatabaseAnswers() const {
+  const Siblings* const siblings = storage_->siblings();
+  if (siblings == nullptr) return {};
+  const SiblingsStats stats = siblings->Stats();
+  if (!stats.read.ok()) return Status::Error(ErrorForStrangers(stats.read));
+  if (stats.read_only)
+    return Status::Error("events cannot be stored: " + std::string(WordsOf(Cause::kDatabaseReadOnly).words));
+  const Status read = storage_->postgres_store()->ReadHealth();
+  return read.ok() ? Status() : Status::Error("events cannot be read: " + ErrorForStrangers(read));
 }
 
 Status Relay::ReadyBut(std::string* note) const {
   Status ready = Ready();
   if (ready.ok() && !storage_->store().loss().empty())
     *note = "acknowledged events may be lost: the log and `weir doctor` say more";
+  if (const Siblings* const siblings = storage_ != nullptr ? storage_->siblings() : nullptr;
+      ready.ok() && note->empty() && siblings != nullptr && !siblings->Stats().bus.is_up)
+    *note = "the bus is down: ephemeral events do not reach the other relays, and stored ones reach them later";
   for (const PolicyPlugin* plugin : PolicyPlugins())
     if (ready.ok() && note->empty()) *note = plugin->Trouble();
   return ready;

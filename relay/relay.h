@@ -88,6 +88,7 @@ class Relay {
   std::vector<PolicyPlugin*> PolicyPlugins() const;
   void SetMetricSources();
   Status Ready() const;
+  Status DatabaseAnswers() const;
   Status ReadyBut(std::string* note) const;
   std::string StatePage(std::string why) const;
   void TellEmergency(uint64_t emergencies) const;

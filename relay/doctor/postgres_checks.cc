@@ -144,20 +144,23 @@ std::optional<Finding> WalSmall(const Facts& facts) {
 std::optional<Finding> FewConnections(const Facts& facts) {
   const PostgresFacts* p = Reached(facts);
   if (p == nullptr || p->max_connections == 0) return std::nullopt;
-  const uint64_t needed = facts.settings.relay.storage.postgres.connections + kConnectionsBeside;
+  const PostgresStoreSettings& pool = facts.settings.relay.storage.postgres;
+  const uint64_t needed = std::min(pool.least_connections, pool.connections) + kConnectionsBeside;
+  const uint64_t wanted = pool.connections + kConnectionsBeside;
   const bool by_role = p->role_connections >= 0 && static_cast<uint64_t>(p->role_connections) < p->max_connections;
   const uint64_t most = by_role ? static_cast<uint64_t>(p->role_connections) : p->max_connections;
   const bool cannot = needed > most;
-  if (!cannot && 10 * p->connections < 9 * p->max_connections) return std::nullopt;
+  if (wanted <= most && 10 * p->connections < 9 * p->max_connections) return std::nullopt;
   return Finding{.severity = cannot ? Severity::kBroken : Severity::kWarning,
-                 .saw = "A relay takes " + std::to_string(needed) + " connections (WEIR_POSTGRES_CONNECTIONS and " +
+                 .saw = "A relay takes " + std::to_string(needed) + " to " + std::to_string(wanted) +
+                        " connections (WEIR_POSTGRES_LEAST_CONNECTIONS to WEIR_POSTGRES_CONNECTIONS, and " +
                         std::to_string(kConnectionsBeside) + "); " + (by_role ? "the role" : "all roles together") +
                         " may have " + std::to_string(most) + ", and " + std::to_string(p->connections) +
                         " of the server's " + std::to_string(p->max_connections) + " are taken.",
-                 .why = "A read without a connection fails; a relay that starts may get no connection.",
+                 .why = "Reads wait for each other's connections; a relay that starts may get no connection.",
                  .act = "Allow more (this needs a restart of the server), or let each relay have fewer.",
                  .commands = {"ALTER SYSTEM SET max_connections = " +
-                              std::to_string(2 * std::max(p->max_connections, needed)) + ";"}};
+                              std::to_string(2 * std::max(p->max_connections, wanted)) + ";"}};
 }
 
 std::optional<Finding> Far(const Facts& facts) {

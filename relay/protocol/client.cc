@@ -172,7 +172,7 @@ void Client::OnAuthVerified(std::string id_hex, std::string refusal, const Publi
 // needs an id.
 void Client::SayOk(Verb of, std::string_view id_hex, std::string_view refusal) {
   if (!refusal.empty()) {
-    context_.counters.CountRefusal(PrefixOf(refusal));
+    context_.counters.CountRefusal(refusal);
     peer_->LogRefusal(of, refusal);
   }
   if (id_hex.empty()) return peer_->Say(RelayVerb::kNotice, NoticeMessage(refusal));

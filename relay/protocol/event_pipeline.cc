@@ -318,9 +318,8 @@ Answer EventPipeline::AnswerTo(std::shared_ptr<EventSender> sender, TimePoint re
   Answer answer{.sender = std::move(sender), .is_notice = id_hex.empty(), .received = received};
   answer.message = answer.is_notice ? NoticeMessage(verdict.text) : OkMessage(id_hex, verdict.accepted, verdict.text);
   if (verdict.accepted) return answer;
-  const std::string_view prefix = PrefixOf(verdict.text);
-  context_.counters.CountRefusal(prefix);
-  answer.wants_auth = prefix == "auth-required";
+  context_.counters.CountRefusal(verdict.text);
+  answer.wants_auth = PrefixOf(verdict.text) == "auth-required";
   answer.refusal = verdict.text;
   return answer;
 }

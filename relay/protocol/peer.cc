@@ -51,7 +51,7 @@ void Peer::SayEvent(TextMessage message) {
 
 void Peer::SayClosed(Verb refused, std::string_view subscription, std::string_view reason,
                      std::optional<uint64_t> most_events) {
-  counters_.CountRefusal(PrefixOf(reason));
+  counters_.CountRefusal(reason);
   LogRefusal(refused, reason);
   if (refused == Verb::kNegOpen || refused == Verb::kNegMsg)
     return Say(RelayVerb::kNegErr, NegErrMessage(subscription, reason, most_events));

@@ -73,7 +73,7 @@ void Declare(SettingTable& table, RelaySettings& s) {
   DeclareEventLimits(table, s);
   DeclareConnectionLimits(table, s);
   table.Add("WORKER_THREADS", &s.worker_threads, {.min = 0, .max = 1024, .unit = "threads"},
-            "threads that verify signatures and scan; 0: one for each core, and with PostgreSQL at least "
+            "threads that verify signatures and scan; 0: one for each core, and with PostgreSQL another "
             "WEIR_POSTGRES_CONNECTIONS");
   table.Add("MAX_BYTES_IN_FLIGHT_MB", &s.max_bytes_in_flight_mb, {.min = 1, .max = 1 << 20, .unit = "MiB"},
             "bytes of events in flight from all connections together, at most a quarter of RATE_LIMIT_OWN_BUDGET_MB; "

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "relay/nostr/vanish.h"
+#include "relay/store/cause.h"
 #include "relay/store/keys.h"
 
 namespace weir {
@@ -73,7 +74,8 @@ Work SavingWorkOf(EventView event) {
 
 std::string ErrorForStrangers(const Status& status) {
   const std::string& message = status.message();
-  return message.starts_with("PostgreSQL: ") ? "the database is away" : message.substr(0, message.find(kForOperators));
+  if (message.starts_with("PostgreSQL: ")) return std::string(WordsOf(CauseOfError(status)).words);
+  return message.substr(0, message.find(kForOperators));
 }
 
 }  // namespace weir

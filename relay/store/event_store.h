@@ -323,7 +323,8 @@ Status FaultsAsStatus(Do&& work) WEIR_UNCHECKED_LOCKS {
   }
 }
 
-// Returns the part of a store's error message that clients may see. It names no servers, files or database users.
+// Returns the part of a store's error message that clients may see. It names no servers, files or database users. For
+// an error of a PostgreSQL, these are the words of its cause (cause.h).
 std::string ErrorForStrangers(const Status& status);
 // The beginning of that part of a RocksDB error which only operators may see. The part reaches to the end.
 inline constexpr std::string_view kForOperators = " (RocksDB: ";

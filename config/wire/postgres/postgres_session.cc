@@ -20,6 +20,35 @@ std::string Words(const char* message) {
   return words;
 }
 
+// Returns the words of an error of the server, with its SQLSTATE behind them: the words may be in any language.
+std::string WithCode(std::string words, std::string_view code) {
+  return code.empty() ? std::move(words) : std::move(words) + " [" + std::string(code) + "]";
+}
+
+std::string ErrorOf(const pg_result* result) {
+  const char* code = PQresultErrorField(result, PG_DIAG_SQLSTATE);
+  return WithCode(Words(PQresultErrorMessage(result)), code != nullptr ? code : "");
+}
+
+// Takes the SQLSTATE out of the verbose message of a connection that the server has refused, such as "… failed: FATAL:
+// 53300: sorry, too many clients already LOCATION:  InitProcess, proc.c:361". libpq tells it in no other way.
+std::string TakeCode(std::string* message) {
+  message->resize(std::min(message->size(), message->find(" LOCATION: ")));
+  constexpr size_t kCodeBytes = 5;
+  for (size_t end = message->find(": "); end != message->npos; end = message->find(": ", end + 1)) {
+    const size_t begin = end - std::min(end, kCodeBytes);
+    std::string code = message->substr(begin, end - begin);
+    const bool is_code = code.size() == kCodeBytes && std::ranges::all_of(code, [](char c) {
+                           return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z');
+                         });
+    if (!is_code || begin < 2 || (*message)[begin - 1] != ' ' || code == "FATAL" || code == "PANIC" || code == "ERROR")
+      continue;
+    message->erase(begin, kCodeBytes + 2);
+    return code;
+  }
+  return "";
+}
+
 std::vector<std::string> Items(const char* list) {
   std::vector<std::string> items;
   for (std::string_view rest = list != nullptr ? list : ""; !rest.empty();) {
@@ -95,6 +124,7 @@ Status PostgresSession::Connect(Duration patience) {
         "PostgreSQL: this is not a connection string; expected postgres://user@host:5432/database, or pairs such as "
         "host=… dbname=… user=…");
   std::string failures;
+  std::string code;
   for (size_t tried = 0; tried < hosts.size(); ++tried) {
     const size_t number = (last_host_ + tried) % hosts.size();
     const TimePoint now = Clock::System().Now();
@@ -104,7 +134,9 @@ Status PostgresSession::Connect(Duration patience) {
       return {};
     }
     failures += (failures.empty() ? "" : "; ") + connected.message();
+    if (code.empty()) code = error_code_;
   }
+  error_code_ = std::move(code);
   return Status::Error(failures);
 }
 
@@ -114,6 +146,7 @@ Status PostgresSession::ConnectTo(const PostgresHost& host, TimePoint end) {
                                           nullptr};
   connection_ = PQconnectStartParams(keywords.data(), values.data(), 1);
   if (connection_ == nullptr) return Status::Error("PostgreSQL: no memory for a connection");
+  PQsetErrorVerbosity(connection_, PQERRORS_VERBOSE);
   PostgresPollingStatusType step = PGRES_POLLING_WRITING;
   while (PQstatus(connection_) != CONNECTION_BAD) {
     if (Status waited = Wait(step == PGRES_POLLING_READING ? POLLIN : POLLOUT, end); !waited.ok())
@@ -121,12 +154,17 @@ Status PostgresSession::ConnectTo(const PostgresHost& host, TimePoint end) {
     step = PQconnectPoll(connection_);
     if (step == PGRES_POLLING_OK) {
       PQsetnonblocking(connection_, 1);
+      PQsetErrorVerbosity(connection_, PQERRORS_DEFAULT);
       PQsetNoticeReceiver(connection_, OnNotice, this);
       return {};
     }
     if (step == PGRES_POLLING_FAILED) break;
   }
-  return Lost(Words(PQerrorMessage(connection_)));
+  std::string words = Words(PQerrorMessage(connection_));
+  std::string code = TakeCode(&words);
+  Status lost = Lost(WithCode(std::move(words), code));
+  error_code_ = std::move(code);
+  return lost;
 }
 
 Status PostgresSession::Finish(TimePoint end) {
@@ -159,7 +197,7 @@ Result<PostgresSession::Row> PostgresSession::Ask(const std::string& sql, Durati
     pg_result* const result = answer.value().get();
     if (result == nullptr) return row;
     if (PQresultStatus(result) != PGRES_TUPLES_OK && PQresultStatus(result) != PGRES_COMMAND_OK)
-      return Lost(Words(PQresultErrorMessage(result)));
+      return Lost(ErrorOf(result));
     for (int column = 0; PQntuples(result) > 0 && column < PQnfields(result); ++column) {
       if (PQgetisnull(result, 0, column) == 1) {
         row.emplace_back();
@@ -239,7 +277,7 @@ Status PostgresSession::Collect(size_t count, TimePoint end, std::vector<Postgre
     const ExecStatusType status = PQresultStatus(answer.value().get());
     if (status == PGRES_FATAL_ERROR && failed.ok()) {
       const char* code = PQresultErrorField(answer.value().get(), PG_DIAG_SQLSTATE);
-      failed = Status::Error("PostgreSQL: " + Words(PQresultErrorMessage(answer.value().get())));
+      failed = Status::Error("PostgreSQL: " + ErrorOf(answer.value().get()));
       error_code_ = code != nullptr ? code : "";
     } else if (status == PGRES_TUPLES_OK || status == PGRES_COMMAND_OK) {
       answers->emplace_back(answer.value().release());

@@ -6,6 +6,8 @@
 //   session.Queue(kFind, PostgresValues().Array(ids));
 //   auto answers = session.Run(patience);  // one for each statement, or the error of the first that failed
 //
+// Errors begin with "PostgreSQL: ". Those that the server itself gave end with their SQLSTATE, such as "[57014]".
+//
 // Threads: only one thread at a time may use a session.
 #pragma once
 
@@ -68,7 +70,8 @@ class PostgresSession {
   // do not come in time.
   Result<std::vector<PostgresRows>> Run(Duration patience);
   // Returns the SQLSTATE of the statement that failed in the last Run, such as "40001". It is empty if no statement
-  // failed, or if the session has been lost since then.
+  // failed, or if the session has been lost since then. After a Connect that failed it is the SQLSTATE of the first
+  // host that answered with one, such as "53300".
   const std::string& error_code() const { return error_code_; }
   // Returns true if the last Run closed the session because the answers did not come in time; the server may still
   // execute its statements. A time-out of Connect or Ask sets it, too. Only Run resets it.

@@ -23,8 +23,9 @@ void RelayCounters::CountSavedEvent(uint16_t kind) { CountOne(kinds_[KindSlot(ki
 
 void RelayCounters::CountAnswered(bool by_estimate) { CountOne(answered_counts_[by_estimate ? 1 : 0]); }
 
-void RelayCounters::CountRefusal(std::string_view prefix) {
-  prefix = prefix.substr(0, prefix.find(':'));
+void RelayCounters::CountRefusal(std::string_view reason) {
+  CountOne(causes_[static_cast<size_t>(CauseOfRefusal(reason))]);
+  const std::string_view prefix = reason.substr(0, reason.find(':'));
   const auto found = std::ranges::find(kRefusalPrefixes, prefix);
   const bool known = found != kRefusalPrefixes.end();
   CountOne(refusals_[known ? static_cast<size_t>(found - kRefusalPrefixes.begin()) : kRefusalPrefixes.size() - 1]);
@@ -53,6 +54,8 @@ RelayCounters::Labelled RelayCounters::Refusals() const {
   for (size_t i = 0; i < refusals_.size(); ++i) refusals.emplace_back(kRefusalPrefixes[i], Read(refusals_[i]));
   return refusals;
 }
+
+uint64_t RelayCounters::Refusals(Cause cause) const { return Read(causes_[static_cast<size_t>(cause)]); }
 
 RelayCounters::Labelled RelayCounters::AnsweredCounts() const {
   return {{"exact", Read(answered_counts_[0])}, {"estimate", Read(answered_counts_[1])}};

@@ -20,6 +20,7 @@
 #include "relay/nostr/messages.h"
 #include "relay/observe/metrics/latency_metric.h"
 #include "relay/observe/relay/known_kinds.h"
+#include "relay/store/cause.h"
 
 namespace weir {
 
@@ -35,8 +36,8 @@ class RelayCounters {
   // Counts the NEG-OPENs that are open: `change` is 1 or -1.
   void CountOpenSyncs(int change) { open_syncs_.fetch_add(change, std::memory_order_relaxed); }
   // Counts a refusal (an OK with false, a CLOSED or a NEG-ERR) by the prefix of its reason ("invalid", "rate-limited",
-  // …). Counts an unknown prefix as "other".
-  void CountRefusal(std::string_view prefix);
+  // …), and by its cause (relay/store/cause.h). Counts an unknown prefix as "other".
+  void CountRefusal(std::string_view reason);
 
   // Each of these functions adds one observation to a histogram.
   void EventToOk(Duration latency);                   // from the arrival of an EVENT
@@ -50,6 +51,7 @@ class RelayCounters {
   Labelled ClientMessages() const;
   Labelled RelayMessages() const;
   Labelled Refusals() const;
+  uint64_t Refusals(Cause cause) const;
   Labelled AnsweredCounts() const;
   int64_t OpenSyncs() const { return open_syncs_.load(std::memory_order_relaxed); }
   // Returns the numbers of saved events so far. The index is that of KindSlot (known_kinds.h).
@@ -79,6 +81,7 @@ class RelayCounters {
   std::array<Counter, kRelayVerbs.size()> relay_messages_{};
   std::array<Counter, kKnownKinds.size() + 1> kinds_{};
   std::array<Counter, kRefusalPrefixes.size()> refusals_{};
+  std::array<Counter, kCauses> causes_{};     // counts refusals
   std::array<Counter, 2> answered_counts_{};  // exact ones, estimates
   std::atomic<int64_t> open_syncs_{0};
 

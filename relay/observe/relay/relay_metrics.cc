@@ -107,6 +107,17 @@ std::vector<prometheus::MetricFamily> RelayMetrics::Families() const {
   families.Counter("weir_refusals_total", "OK false, CLOSED and NEG-ERR, by the prefix of their reason");
   for (const auto& [prefix, count] : counters_.Refusals()) families.Add(count, {{"prefix", prefix}});
 
+  families.Counter("weir_failures_total",
+                   "Refusals by whose fault they are (client, relay, database) and why, and, with the fault bus, "
+                   "ephemeral events that did not reach the other relays");
+  const auto add_cause = [&](Cause cause, uint64_t count) {
+    families.Add(count, {{"fault", WordsOf(cause).fault}, {"reason", WordsOf(cause).reason}});
+  };
+  const MetricSources sources = Sources();
+  for (size_t i = 0; i < kCauses; ++i)
+    if (const auto cause = static_cast<Cause>(i); cause != Cause::kBusLost) add_cause(cause, counters_.Refusals(cause));
+  if (sources.siblings != nullptr) add_cause(Cause::kBusLost, sources.siblings->Stats().bus.lost);
+
   families.Counter("weir_counts_total", "Answers to COUNTs: exact ones, and estimates of sets that are too large");
   for (const auto& [answer, count] : counters_.AnsweredCounts()) families.Add(count, {{"answer", answer}});
 
@@ -126,7 +137,7 @@ std::vector<prometheus::MetricFamily> RelayMetrics::Families() const {
       .Add(latencies.read_gate_wait, {{"operation", "read"}})
       .Add(latencies.write_gate_wait, {{"operation", "write"}});
 
-  AppendSources(Sources(), families);
+  AppendSources(sources, families);
   AppendProcess(started_at_, families);
   return std::move(families).Take();
 }

@@ -40,6 +40,7 @@ struct MetricSources {
   const LoadMonitor* monitor = nullptr;
   const RocksDbMonitor* rocksdb = nullptr;
   const PostgresMonitor* postgres = nullptr;
+  std::function<PoolStats()> postgres_readers;  // the connections that read from PostgreSQL
   const Siblings* siblings = nullptr;
   const Ledger* ledger = nullptr;
   std::function<std::string()> last_failure;  // returns the newest failure of a write, in words

@@ -202,9 +202,40 @@ void AppendPostgres(const PostgresDetails& d, MetricFamilies& families) {
       .Add(d.requested_checkpoints);
 }
 
+void AppendReaders(const PoolStats& s, MetricFamilies& families) {
+  families
+      .Gauge("weir_postgres_read_connections",
+             "Connections that read from PostgreSQL: the most that WEIR_POSTGRES_CONNECTIONS allows, as many as the "
+             "relay has found to help, those that are open, those in use")
+      .Add(static_cast<double>(s.most), {{"number", "most"}})
+      .Add(static_cast<double>(s.allowed), {{"number", "allowed"}})
+      .Add(static_cast<double>(s.open), {{"number", "open"}})
+      .Add(static_cast<double>(s.used), {{"number", "used"}});
+  families.Gauge("weir_postgres_read_waiting", "Reads that wait for a connection").Add(static_cast<double>(s.waiting));
+  families.Counter("weir_postgres_reads_total", "Reads from PostgreSQL, each a slice of a REQ or a look-up")
+      .Add(s.reads, {{"outcome", "ok"}})
+      .Add(s.failed, {{"outcome", "failed"}});
+  families.Counter("weir_postgres_read_seconds_total", "Total time that reads had a connection")
+      .Add(ToSeconds(s.taken));
+  families.Counter("weir_postgres_read_waits_total", "Reads that had to wait for a connection").Add(s.waits);
+  families.Counter("weir_postgres_read_wait_seconds_total", "Total time that reads waited for a connection")
+      .Add(ToSeconds(s.waited));
+  families
+      .Counter("weir_postgres_read_steps_total",
+               "Times that more or fewer connections were tried; kept if they brought more reads, or cost few")
+      .Add(s.steps.up_kept, {{"step", "up"}, {"outcome", "kept"}})
+      .Add(s.steps.up_undone, {{"step", "up"}, {"outcome", "undone"}})
+      .Add(s.steps.down_kept, {{"step", "down"}, {"outcome", "kept"}})
+      .Add(s.steps.down_undone, {{"step", "down"}, {"outcome", "undone"}});
+  families
+      .Counter("weir_postgres_refused_connections_total",
+               "Connections that PostgreSQL refused because it, or the role, had too many")
+      .Add(s.refused);
+}
+
 void AppendSiblings(const SiblingsStats& s, MetricFamilies& families) {
   families.Gauge("weir_siblings_reads", "1 while what other relays save in the same database can be read")
-      .Add(s.reads ? 1.0 : 0.0);
+      .Add(Flag(s.read.ok()));
   families
       .Counter("weir_siblings_events_total",
                "Events that other relays saved and that were handed to this relay's subscribers")
@@ -240,6 +271,7 @@ void AppendSources(const MetricSources& sources, MetricFamilies& families) {
     AppendMemory(details, families);
   }
   if (sources.postgres != nullptr) AppendPostgres(sources.postgres->Details(), families);
+  if (sources.postgres_readers) AppendReaders(sources.postgres_readers(), families);
   if (sources.siblings != nullptr) AppendSiblings(sources.siblings->Stats(), families);
   AppendService(sources.service, families);
 }

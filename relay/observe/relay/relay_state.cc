@@ -85,8 +85,15 @@ void AddPostgres(const PostgresDetails& d, StatePage& page) {
                               " sessions wait for locks, " + std::to_string(d.standby_waits) + " for a standby");
 }
 
+void AddReaders(const PoolStats& s, StatePage& page) {
+  page.Line("readers", std::to_string(s.allowed) + " of " + std::to_string(s.most) +
+                           " connections read from PostgreSQL at once, " + std::to_string(s.open) + " open, " +
+                           std::to_string(s.used) + " in use, " + std::to_string(s.waiting) + " reads wait; " +
+                           ShortNumber(s.reads) + " reads, " + ShortNumber(s.failed) + " failed");
+}
+
 void AddSiblings(const SiblingsStats& s, StatePage& page) {
-  page.Line("siblings", std::string(s.reads ? "read" : "CANNOT be read") + ", " + ShortNumber(s.events) +
+  page.Line("siblings", std::string(s.read.ok() ? "read" : "CANNOT be read") + ", " + ShortNumber(s.events) +
                             " events of theirs delivered; bus " + (s.bus.is_up ? "up" : "DOWN") + ", sent " +
                             ShortNumber(s.bus.sent) + ", received " + ShortNumber(s.bus.received) + ", lost " +
                             ShortNumber(s.bus.lost + s.bus.too_large));
@@ -117,6 +124,7 @@ std::string RelayStatePage(const StateOccasion& occasion, const MetricSources& s
   if (sources.limiter != nullptr) AddThrottle(*sources.limiter, sources.monitor, page);
   if (sources.rocksdb != nullptr) AddRocksDb(sources.rocksdb->Details(), page);
   if (sources.postgres != nullptr) AddPostgres(sources.postgres->Details(), page);
+  if (sources.postgres_readers) AddReaders(sources.postgres_readers(), page);
   if (sources.siblings != nullptr) AddSiblings(sources.siblings->Stats(), page);
   if (sources.store) {
     const StoreSizes sizes = sources.store();

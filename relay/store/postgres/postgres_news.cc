@@ -10,6 +10,9 @@ constexpr PostgresStatement kHowFar{"how_far",
                                     "SELECT origin, serial, live::int, owner FROM weir_origins"
                                     " ORDER BY origin"};
 constexpr PostgresStatement kIsOwed{"is_owed", "SELECT 1 FROM weir_vanished WHERE owed LIMIT 1"};
+// A server that does not know the setting takes writes.
+constexpr PostgresStatement kIsReadOnly{
+    "is_read_only", "SELECT coalesce(current_setting('transaction_read_only', true) = 'on', false)::int"};
 // Returns events until they have $5 bytes, but at least one event.
 constexpr PostgresStatement kNews{
     "news",
@@ -75,9 +78,11 @@ Result<std::vector<SharedEvent>> PostgresNews::Read(const std::function<bool()>&
 Result<std::vector<Serial>> PostgresNews::FindAhead(Moment* next) {
   session_->Queue(kHowFar);
   session_->Queue(kIsOwed);
+  session_->Queue(kIsReadOnly);
   const Result<std::vector<PostgresRows>> answers = session_->Run(patience_);
   if (!answers.ok()) return answers.status();
   store_.NoteOthersOwe(answers.value()[1].size() > 0);
+  is_read_only_ = answers.value()[2].Int(0, 0) != 0;
   std::vector<Serial> ahead;
   const PostgresRows& origins = answers.value()[0];
   const PostgresOrigin& own = store_.origin();

@@ -51,6 +51,8 @@ class PostgresNews {
   // Returns true if another process has taken this relay's name (WEIR_ORIGIN) in the database. Read then also returns
   // the events of that process.
   bool name_is_taken() const { return name_is_taken_; }
+  // Returns true if the last Read found that the database takes no writes.
+  bool is_read_only() const { return is_read_only_; }
   // Calls the store's ReadSizes on this connection.
   Status ReadSizes() { return store_.ReadSizes(*session_, patience_); }
 
@@ -65,6 +67,7 @@ class PostgresNews {
   Moment since_;  // has all events that were returned or skipped
   bool more_ = false;
   bool name_is_taken_ = false;
+  bool is_read_only_ = false;
 };
 
 }  // namespace weir

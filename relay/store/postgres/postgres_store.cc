@@ -77,17 +77,24 @@ void Declare(SettingTable& table, PostgresStoreSettings& s) {
   table.Add("ORIGIN", &s.origin,
             "the name under which this relay saves in a shared PostgreSQL; every relay needs a different name, and "
             "must keep it; empty: the machine's name and the port");
-  table.Add("POSTGRES_CONNECTIONS", &s.connections, {.min = 1, .max = 1000, .unit = "connections"},
-            "connections that read from PostgreSQL in parallel; the relay has five more: for saving, for the other "
-            "relays' events, for messages to those relays, for the administrators' decisions, and for the throttle");
+  table.Add(
+      "POSTGRES_CONNECTIONS", &s.connections, {.min = 1, .max = 1000, .unit = "connections"},
+      "the most connections that read from PostgreSQL; the relay uses as many of them as help, and has five more: "
+      "for saving, for the other relays' events, for messages to those relays, for the administrators' decisions, "
+      "and for the throttle");
+  table.Add(
+      "POSTGRES_LEAST_CONNECTIONS", &s.least_connections, {.min = 1, .max = 1000, .unit = "connections"},
+      "the connections that read from PostgreSQL at first, and after idle time; if this is POSTGRES_CONNECTIONS or "
+      "more, the number is fixed");
   table.Add("POSTGRES_TIMEOUT_MS", &s.timeout, {.min = 100, .max = 600'000},
             "a read or write fails if PostgreSQL does not answer within this time");
 }
 
 PostgresStore::PostgresStore(const PostgresStoreOptions& options)
     : options_(options),
-      readers_(conninfo(), options.settings.connections, options.settings.timeout),
-      memo_reader_(conninfo(), 1, options.settings.timeout),
+      readers_(conninfo(), {.least = options.settings.least_connections, .most = options.settings.connections},
+               options.settings.timeout),
+      memo_reader_(conninfo(), {.least = 1, .most = 1}, options.settings.timeout),
       writer_(conninfo()) {}
 
 PostgresStore::~PostgresStore() = default;

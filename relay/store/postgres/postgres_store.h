@@ -37,7 +37,8 @@ class SettingTable;
 
 struct PostgresStoreSettings {
   std::string origin;                        // WEIR_ORIGIN: the name of this process in the database
-  uint64_t connections = 8;                  // WEIR_POSTGRES_CONNECTIONS: the most connections for reading
+  uint64_t connections = 32;                 // WEIR_POSTGRES_CONNECTIONS: the most connections for reading
+  uint64_t least_connections = 2;            // WEIR_POSTGRES_LEAST_CONNECTIONS: the pool begins with so many
   std::chrono::milliseconds timeout{10000};  // WEIR_POSTGRES_TIMEOUT_MS: the longest wait for an answer
 };
 
@@ -123,6 +124,11 @@ class PostgresStore final : public EventStore {
   Status Analyze();
   // Asks the server for the sizes, because other relays change them, too. From then on, Sizes returns the new values.
   Status ReadSizes(PostgresSession& session, Duration patience);
+  PoolStats ReaderStats() const { return readers_.Stats(); }
+  // Returns an error if reads cannot be answered now (SessionPool::Health).
+  Status ReadHealth() const { return readers_.Health(); }
+  // Closes connections for reading that were not needed for a while. Should be called now and then.
+  void CloseIdleReaders() { readers_.CloseIdle(); }
   const PostgresOrigin& origin() const { return origin_; }
   // Returns the kinds whose words this process uses: if it is read-only, those of the database; otherwise none if it
   // does not search, and its own with those of the database if it does.

@@ -188,6 +188,7 @@ void Siblings::ReadSizes() {
   sized_at_ = now;
   // If this fails, the next read of events finds the connection lost and logs that.
   (void)news_.ReadSizes();
+  store_.CloseIdleReaders();
 }
 
 void Siblings::NoteStatus(const Status& status) {
@@ -197,7 +198,8 @@ void Siblings::NoteStatus(const Status& status) {
   if (status.ok() && failed_) spdlog::info("what other relays save is read again");
   failed_ = !status.ok();
   const MutexLock lock(inbox_->mutex);
-  inbox_->stats.reads = status.ok();
+  inbox_->stats.read = status;
+  if (status.ok()) inbox_->stats.read_only = news_.is_read_only();
 }
 
 }  // namespace weir

@@ -46,9 +46,10 @@ struct SiblingsListener {
 };
 
 struct SiblingsStats {
-  BusStats bus;         // `lost` also counts received events that were dropped because too many waited here
-  uint64_t events = 0;  // the number of saved events that were delivered
-  bool reads = true;    // true if the last read of the store succeeded
+  BusStats bus;            // `lost` also counts received events that were dropped because too many waited here
+  uint64_t events = 0;     // the number of saved events that were delivered
+  Status read;             // the outcome of the last read of the store
+  bool read_only = false;  // true if the last read found that the database takes no writes
 };
 
 class Siblings {

@@ -196,6 +196,7 @@ LiveState LivePlugin::Describe(LiveRates& rates) const {
   AddLatencies(sampler_.latencies().Recent(), sampler_.latencies().seconds(), &tables);
   AddMemory(engine, view.sample, &tables);
   AddEngine(engine, sources.store ? sources.store() : StoreSizes{}, &tables);
+  if (sources.postgres_readers) AddReaders(sources.postgres_readers(), &tables);
   if (rocksdb) AddLevels(*rocksdb, &tables);
   AddClients(services_->heaviest_clients(), 1 - kKeptEachSecond, &tables);
   AddKinds(metrics.counters().SavedByKind(), &tables);

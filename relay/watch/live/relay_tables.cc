@@ -134,6 +134,20 @@ void AddEngine(const EngineDetails& engine, const StoreSizes& sizes, LiveTables*
   if (engine.postgres != nullptr) AddPostgres(*engine.postgres, &table);
 }
 
+void AddReaders(const PoolStats& s, LiveTables* tables) {
+  LiveTable& table = tables->Add("readers", "Connections that read from PostgreSQL", {{"what"}, {"now", true}});
+  table.AddRow({"used at once, as many as help", std::to_string(s.allowed) + " of " + std::to_string(s.most)});
+  table.AddRow({"open; in use", std::to_string(s.open) + "; " + std::to_string(s.used)});
+  table.AddRow({"reads that wait for one", std::to_string(s.waiting)});
+  table.AddRow({"reads so far; of these waited", ShortNumber(s.reads) + "; " + ShortNumber(s.waits)});
+  const auto steps = [](uint64_t kept, uint64_t undone) {
+    return ShortNumber(kept) + " helped, " + ShortNumber(undone) + " did not";
+  };
+  table.AddRow({"times that more were tried", steps(s.steps.up_kept, s.steps.up_undone)});
+  table.AddRow({"times that fewer were tried", steps(s.steps.down_kept, s.steps.down_undone)});
+  table.AddRow({"refused by the server", ShortNumber(s.refused)});
+}
+
 void AddLevels(const RocksDbDetails& details, LiveTables* tables) {
   LiveTable& table = tables->Add("levels", "RocksDB's levels",
                                  {{"level"}, {"files", true}, {"bytes", true}, {"score", true}}, "no files yet");

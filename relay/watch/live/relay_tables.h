@@ -13,6 +13,7 @@
 #include "relay/observe/metrics/live_tables.h"
 #include "relay/observe/relay/relay_counters.h"
 #include "relay/store/event_store.h"
+#include "relay/store/postgres/session_pool.h"
 #include "relay/watch/live/words.h"
 #include "throttle/adaptive_limiter.h"
 
@@ -24,6 +25,7 @@ void AddControllers(const AdaptiveLimiter& limiter, LiveTables* tables);
 void AddLatencies(const RelayCounters::Latencies& recent, size_t seconds, LiveTables* tables);
 void AddMemory(const EngineDetails& engine, const LoadSample& sample, LiveTables* tables);
 void AddEngine(const EngineDetails& engine, const StoreSizes& sizes, LiveTables* tables);
+void AddReaders(const PoolStats& readers, LiveTables* tables);
 void AddLevels(const RocksDbDetails& details, LiveTables* tables);
 // Adds a table of addresses and one of connections. Each second WorkPool::FadeTakers removes a share of the work that
 // HeaviestClients has; `second` is this share, from 0 to 1. So a client's work times `second` is its average work in

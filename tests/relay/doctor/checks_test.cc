@@ -172,7 +172,12 @@ std::vector<Case> CasesOfPostgres() {
       {"postgres-not-on-disk", kWarning, "fsync=off", [](Facts& f) { f.postgres->fsync = false; }},
       {"postgres-wal-small", kAdvice, "max_wal_size = '4GB'",
        [](Facts& f) { f.postgres->requested_checkpoints = 101; }},
-      {"postgres-connections", kBroken, "takes 13 connections", [](Facts& f) { f.postgres->max_connections = 12; }},
+      {"postgres-connections", kBroken, "takes 7 to 37 connections", [](Facts& f) { f.postgres->max_connections = 6; }},
+      {"postgres-connections", kWarning, "takes 7 to 37 connections",
+       [](Facts& f) {
+         f.postgres->max_connections = 36;
+         f.postgres->connections = 7;
+       }},
       {"postgres-connections", kBroken, "the role may have 5", [](Facts& f) { f.postgres->role_connections = 5; }},
       {"postgres-connections", kWarning, "90 of the server's 97", [](Facts& f) { f.postgres->connections = 90; }},
       {"postgres-far", kAdvice, "20 ms", [](Facts& f) { f.postgres->round_trip = std::chrono::milliseconds(20); }},

@@ -30,6 +30,7 @@ class DoctorPostgresTest : public testing::Test {
   PostgresFacts Look(const std::string& url) {
     facts_ = {};
     facts_.settings.relay.storage.store = url;
+    facts_.settings.relay.storage.postgres.connections = 8;  // the server of the tests has few
     facts_.postgres = LookAtPostgres(facts_.settings.relay.storage, &facts_.unseen);
     return *facts_.postgres;
   }

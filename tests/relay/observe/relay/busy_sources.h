@@ -55,7 +55,12 @@ class BusySources {
             .data_dir = directory_.path(),
             .limiter = limiter_.get(),
             .monitor = monitor_.get(),
-            .rocksdb = monitor_.get()};
+            .rocksdb = monitor_.get(),
+            .postgres_readers =
+                [] {
+                  return PoolStats{
+                      .most = 32, .allowed = 12, .open = 9, .used = 8, .waiting = 3, .reads = 70, .waits = 20};
+                }};
   }
 
  private:

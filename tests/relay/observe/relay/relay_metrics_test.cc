@@ -125,17 +125,30 @@ TEST(RelayMetrics, ShowsWhatOtherRoomsCount) {
   BusySources sources;
   metrics.SetSources(sources.Sources());
   const std::string text = metrics.Prometheus();
-  for (const char* line :
-       {"weir_connections 3", "weir_ready 1", "weir_disconnects_total{reason=\"too_slow\"} 2",
-        "weir_disconnects_total{reason=\"policy\"} 1", "weir_http_errors_total 8", "weir_subscriptions 5",
-        "weir_store_events 42", "weir_store_damaged_reads_total 6", "weir_commit_waiting_events 4",
-        "weir_bulk_commits_failed_total 2", "weir_bulk_commits_waiting 1", "weir_rocksdb_writes_stopped 0",
-        "weir_throttle_admitted_total{operation=\"write\",class=\"interactive\"} 1",
-        "weir_throttle_admitted_bytes_total{operation=\"write\",class=\"interactive\"} 1000",
-        "weir_throttle_refused_total{operation=\"write\",reason=\"l0\"} 0",
-        "weir_throttle_refused_total{operation=\"write\",reason=\"too large\"} 0",
-        "weir_throttle_open{class=\"bulk\"} 1", "weir_trace_spans_total{result=\"rejected\"} 0",
-        "weir_trace_spans_waiting 0"}) {
+  for (const char* line : {"weir_connections 3",
+                           "weir_ready 1",
+                           "weir_disconnects_total{reason=\"too_slow\"} 2",
+                           "weir_disconnects_total{reason=\"policy\"} 1",
+                           "weir_http_errors_total 8",
+                           "weir_subscriptions 5",
+                           "weir_store_events 42",
+                           "weir_store_damaged_reads_total 6",
+                           "weir_commit_waiting_events 4",
+                           "weir_bulk_commits_failed_total 2",
+                           "weir_bulk_commits_waiting 1",
+                           "weir_rocksdb_writes_stopped 0",
+                           "weir_throttle_admitted_total{operation=\"write\",class=\"interactive\"} 1",
+                           "weir_throttle_admitted_bytes_total{operation=\"write\",class=\"interactive\"} 1000",
+                           "weir_throttle_refused_total{operation=\"write\",reason=\"l0\"} 0",
+                           "weir_throttle_refused_total{operation=\"write\",reason=\"too large\"} 0",
+                           "weir_postgres_read_connections{number=\"most\"} 32",
+                           "weir_postgres_read_connections{number=\"allowed\"} 12",
+                           "weir_postgres_read_waiting 3",
+                           "weir_postgres_reads_total{outcome=\"ok\"} 70",
+                           "weir_postgres_read_waits_total 20",
+                           "weir_throttle_open{class=\"bulk\"} 1",
+                           "weir_trace_spans_total{result=\"rejected\"} 0",
+                           "weir_trace_spans_waiting 0"}) {
     EXPECT_TRUE(HasLine(text, line)) << line << "\n" << text;
   }
   for (const char* part : {"weir_throttle_term{controller=\"write\",term=\"i\"}", "weir_throttle_process_variable{",

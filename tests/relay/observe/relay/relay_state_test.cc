@@ -37,6 +37,7 @@ TEST(StatePage, TellsOfEveryRoom) {
                            "block cache",
                            "\n  RocksDB ",
                            "files in L0",
+                           "12 of 32 connections read from PostgreSQL at once, 9 open, 8 in use, 3 reads wait",
                            "\n  store        42 events, 12.3 kB",
                            "7 writes of 42 events",
                            "2 failed, 1 wait",

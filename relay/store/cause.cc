@@ -1,0 +1,99 @@
+#include "relay/store/cause.h"
+
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+namespace weir {
+namespace {
+
+using namespace std::string_view_literals;
+
+constexpr std::array<CauseWords, kCauses> kWords{{
+    {"client", "client", ""},
+    {"relay", "overload", ""},
+    {"relay", "shutdown", "shutting down"},
+    {"relay", "disk", "disk budget"},
+    {"relay", "fault", ""},
+    {"database", "away", "the database is away"},
+    {"database", "slow", "the database does not answer in time"},
+    {"database", "busy", "the database has no connection free"},
+    {"database", "full", "the disk of the database is full"},
+    {"database", "read_only", "the database takes no writes"},
+    {"database", "standby", "a standby of the database is missing"},
+    {"database", "error", "the database has refused this"},
+    {"bus", "lost", ""},
+}};
+
+// Parts of an error, and beginnings of a SQLSTATE. The first that the error contains decides.
+constexpr std::array<std::pair<std::string_view, Cause>, 16> kErrors{{
+    {"one may be missing"sv, Cause::kStandbyMissing},  // after "no answer in time to COMMIT"
+    {"did not wait for its standbys"sv, Cause::kStandbyMissing},
+    {"no answer in time"sv, Cause::kDatabaseSlow},
+    {"all connections are in use"sv, Cause::kDatabaseBusy},
+    {"another relay saved the same"sv, Cause::kDatabaseBusy},
+    {"session is read-only"sv, Cause::kDatabaseReadOnly},  // libpq's words for a host that takes no writes
+    {"[25006]"sv, Cause::kDatabaseReadOnly},
+    {"[53300]"sv, Cause::kDatabaseBusy},
+    {"[53100]"sv, Cause::kDatabaseFull},
+    {"[57014]"sv, Cause::kDatabaseSlow},  // statement_timeout
+    {"[25P03]"sv, Cause::kDatabaseSlow},  // idle_in_transaction_session_timeout
+    {"[57P0"sv, Cause::kDatabaseAway},    // the server stops or starts
+    {"[08"sv, Cause::kDatabaseAway},
+    {"["sv, Cause::kDatabaseError},
+    {"damaged"sv, Cause::kDatabaseError},
+    {"an unexpected answer"sv, Cause::kDatabaseError},
+}};
+
+// The beginnings of refusals that are not the client's fault, and of those that only seem so. The first that the
+// refusal has decides. The throttle's refusals name a signal or a state (policy.h).
+constexpr std::array<std::pair<std::string_view, Cause>, 20> kRefusals{{
+    {"error: too many subscriptions"sv, Cause::kClient},
+    {"error: too many new events"sv, Cause::kOverload},
+    {"error: "sv, Cause::kFault},  // the words that follow tell more
+    {"rate-limited: standby;"sv, Cause::kStandbyMissing},
+    {"rate-limited: replica;"sv, Cause::kDatabaseBusy},
+    {"rate-limited: wal;"sv, Cause::kDatabaseBusy},
+    {"rate-limited: stopped;"sv, Cause::kShutdown},
+    {"rate-limited: emergency;"sv, Cause::kOverload},
+    {"rate-limited: memory;"sv, Cause::kOverload},
+    {"rate-limited: own;"sv, Cause::kOverload},
+    {"rate-limited: cores;"sv, Cause::kOverload},
+    {"rate-limited: queue full;"sv, Cause::kOverload},
+    {"rate-limited: sensor lost;"sv, Cause::kOverload},
+    {"rate-limited: memtables;"sv, Cause::kOverload},
+    {"rate-limited: l0;"sv, Cause::kOverload},
+    {"rate-limited: debt;"sv, Cause::kOverload},
+    {"rate-limited: buffers;"sv, Cause::kOverload},
+    {"rate-limited: memory is short"sv, Cause::kOverload},  // relay/net/session.cc
+    {"rate-limited: new keys wait"sv, Cause::kOverload},    // relay/standing/ladder.cc
+    {"rate-limited: reported keys wait"sv, Cause::kOverload},
+}};
+
+}  // namespace
+
+const CauseWords& WordsOf(Cause cause) { return kWords[static_cast<size_t>(cause)]; }
+
+Cause CauseOfError(const Status& error) {
+  const std::string_view message = error.message();
+  if (message.find("shutting down") != message.npos) return Cause::kShutdown;
+  if (!message.starts_with("PostgreSQL: "))
+    return message.find("IO error") != message.npos || message.find("disk") != message.npos ? Cause::kDisk
+                                                                                            : Cause::kFault;
+  const auto* const known =
+      std::ranges::find_if(kErrors, [&](const auto& part) { return message.find(part.first) != message.npos; });
+  return known != kErrors.end() ? known->second : Cause::kDatabaseAway;
+}
+
+Cause CauseOfRefusal(std::string_view refusal) {
+  const auto* const known =
+      std::ranges::find_if(kRefusals, [&](const auto& begin) { return refusal.starts_with(begin.first); });
+  if (known == kRefusals.end()) return Cause::kClient;
+  if (known->second != Cause::kFault) return known->second;
+  for (size_t i = 0; i < kCauses; ++i)
+    if (!kWords[i].words.empty() && refusal.find(kWords[i].words) != refusal.npos) return static_cast<Cause>(i);
+  return CauseOfError(Status::Error(std::string(refusal)));
+}
+
+}  // namespace weir
