@@ -7,6 +7,7 @@
 
 #include "config/cores.h"
 #include "monitors/memory_target.h"
+#include "monitors/postgres/postgres_monitor.h"
 #include "relay/account/byte_budget.h"
 #include "relay/account/work_pool.h"
 #include "relay/admin/admin.h"
@@ -46,8 +47,9 @@ static_assert(kLedgerShare < kLeastMemorySetpoint);
 constexpr uint64_t kPartInFlight = 4;
 
 // A worker waits for the answers of a database server, and for a connection to it. So there are as many workers as
-// connections may read, and one more for each core, for the other work. Idle threads cost next to nothing, and a bound
-// in the pool of workers would have to know which of its tasks read.
+// connections may read, and one more for each core. Idle threads cost next to nothing, and a bound in the pool of
+// workers would have to know which of its tasks read. If more requests read than there are workers, other work waits
+// with them.
 size_t WorkerCount(const RelayConfiguration& configuration) {
   if (configuration.relay.worker_threads > 0) return static_cast<size_t>(configuration.relay.worker_threads);
   const uint64_t waiting = IsEmbedded(configuration.storage) ? 0 : configuration.storage.postgres.connections;
@@ -293,6 +295,10 @@ Status Relay::DatabaseAnswers() const {
   if (!stats.read.ok()) return Status::Error(ErrorForStrangers(stats.read));
   if (stats.read_only)
     return Status::Error("events cannot be stored: " + std::string(WordsOf(Cause::kDatabaseReadOnly).words));
+  const LimiterView view = storage_->limiter().View();
+  const LimiterView::Write& write = view[WorkClass::kInteractive];
+  if (!write.open && write.reason == kStandbySignal && write.level >= 1)  // the gate refuses, so no write would fail
+    return Status::Error("events cannot be stored: " + std::string(WordsOf(Cause::kStandbyMissing).words));
   const Status read = storage_->postgres_store()->ReadHealth();
   return read.ok() ? Status() : Status::Error("events cannot be read: " + ErrorForStrangers(read));
 }

@@ -27,12 +27,15 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 
 #include "monitors/load_monitor.h"
 #include "monitors/memory_probe.h"
 #include "monitors/own_bytes.h"
 
 namespace weir {
+
+inline constexpr std::string_view kStandbySignal = "standby";
 
 struct PostgresMonitorSettings {
   MonitorSettings monitor{.sample_interval = std::chrono::milliseconds(250)};

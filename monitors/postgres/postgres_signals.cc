@@ -92,7 +92,7 @@ void AddPostgresSignals(const PostgresDetails& details, const PostgresMonitorSet
                  .level = static_cast<double>(details.replica_lag_bytes) / budget,
                  .bytes_per_level = budget / wal_per_byte,
                  .dead_time = dead_time});
-  sample->Add({.name = "standby",
+  sample->Add({.name = kStandbySignal,
                .level = std::min(kMostSeconds, ToSeconds(details.standby_wait)),
                .bytes_per_level = budget / wal_per_byte,
                .dead_time = dead_time});

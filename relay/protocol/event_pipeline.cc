@@ -305,7 +305,7 @@ EventPipeline::Verdict EventPipeline::VerdictOf(SaveOutcome outcome) {
     case SaveOutcome::kExpired:
       return {false, "invalid: the event has expired"};
     case SaveOutcome::kNoPlace:
-      return {false, "blocked: this relay's database takes no events of this date"};
+      return {false, "error: the database takes no events of this date"};
     case SaveOutcome::kRefused:
       return {false, "blocked: a plugin refused it"};
   }

@@ -26,32 +26,42 @@ constexpr std::array<CauseWords, kCauses> kWords{{
     {"bus", "lost", ""},
 }};
 
-// Parts of an error, and beginnings of a SQLSTATE. The first that the error contains decides.
-constexpr std::array<std::pair<std::string_view, Cause>, 16> kErrors{{
+// Lists parts of errors, and beginnings of SQLSTATEs. The first that an error contains decides. An error of Connect has
+// the words of all hosts, one of which may be a standby beside a primary that is away.
+constexpr std::array<std::pair<std::string_view, Cause>, 23> kErrors{{
     {"one may be missing"sv, Cause::kStandbyMissing},  // after "no answer in time to COMMIT"
     {"did not wait for its standbys"sv, Cause::kStandbyMissing},
     {"no answer in time"sv, Cause::kDatabaseSlow},
     {"all connections are in use"sv, Cause::kDatabaseBusy},
     {"another relay saved the same"sv, Cause::kDatabaseBusy},
-    {"session is read-only"sv, Cause::kDatabaseReadOnly},  // libpq's words for a host that takes no writes
     {"[25006]"sv, Cause::kDatabaseReadOnly},
     {"[53300]"sv, Cause::kDatabaseBusy},
     {"[53100]"sv, Cause::kDatabaseFull},
     {"[57014]"sv, Cause::kDatabaseSlow},  // statement_timeout
     {"[25P03]"sv, Cause::kDatabaseSlow},  // idle_in_transaction_session_timeout
+    {"[25P04]"sv, Cause::kDatabaseSlow},  // transaction_timeout
+    {"[55P03]"sv, Cause::kDatabaseSlow},  // lock_timeout
+    {"[40"sv, Cause::kDatabaseBusy},      // other transactions came first
+    {"[53000]"sv, Cause::kDatabaseBusy},
+    {"[53200]"sv, Cause::kDatabaseBusy},  // its memory
     {"[57P0"sv, Cause::kDatabaseAway},    // the server stops or starts
     {"[08"sv, Cause::kDatabaseAway},
     {"["sv, Cause::kDatabaseError},
     {"damaged"sv, Cause::kDatabaseError},
     {"an unexpected answer"sv, Cause::kDatabaseError},
+    {"Connection refused"sv, Cause::kDatabaseAway},
+    {"could not translate host name"sv, Cause::kDatabaseAway},
+    {"session is read-only"sv, Cause::kDatabaseReadOnly},  // libpq's words for a host that takes no writes
 }};
 
-// The beginnings of refusals that are not the client's fault, and of those that only seem so. The first that the
+// Lists the beginnings of refusals that are not the client's fault, and of those that only seem so. The first that a
 // refusal has decides. The throttle's refusals name a signal or a state (policy.h).
-constexpr std::array<std::pair<std::string_view, Cause>, 20> kRefusals{{
+constexpr std::array<std::pair<std::string_view, Cause>, 23> kRefusals{{
     {"error: too many subscriptions"sv, Cause::kClient},
     {"error: too many new events"sv, Cause::kOverload},
+    {"error: the database takes no events of this date"sv, Cause::kDatabaseError},
     {"error: "sv, Cause::kFault},  // the words that follow tell more
+    {"restricted: the operator of this relay has not set its address"sv, Cause::kFault},
     {"rate-limited: standby;"sv, Cause::kStandbyMissing},
     {"rate-limited: replica;"sv, Cause::kDatabaseBusy},
     {"rate-limited: wal;"sv, Cause::kDatabaseBusy},
@@ -66,6 +76,7 @@ constexpr std::array<std::pair<std::string_view, Cause>, 20> kRefusals{{
     {"rate-limited: l0;"sv, Cause::kOverload},
     {"rate-limited: debt;"sv, Cause::kOverload},
     {"rate-limited: buffers;"sv, Cause::kOverload},
+    {"rate-limited: a write of at least"sv, Cause::kOverload},
     {"rate-limited: memory is short"sv, Cause::kOverload},  // relay/net/session.cc
     {"rate-limited: new keys wait"sv, Cause::kOverload},    // relay/standing/ladder.cc
     {"rate-limited: reported keys wait"sv, Cause::kOverload},

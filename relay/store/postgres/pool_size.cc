@@ -79,6 +79,10 @@ void PoolSize::JudgeStep(double rate, double waiting, TimePoint now) {
 
 void PoolSize::TryStep(double rate, double used, double waiting, TimePoint now) {
   if (now < paused_until_) return;
+  if (size_ < bounds_.least) {  // after a Limit
+    size_ = bounds_.least;
+    return;
+  }
   const bool may_grow = waiting > kWaiting && size_ < bounds_.most;
   const bool may_shrink = used >= kNearlyAll * static_cast<double>(size_) && size_ > bounds_.least && rate > 0;
   if (!may_grow && !may_shrink) return;

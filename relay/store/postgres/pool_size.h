@@ -20,7 +20,7 @@
 // These parts are small, because a real database gains less from each connection than from the one before, and yet
 // gains. They are larger while a read takes more than kSlow times as long as it did at its fastest, because then more
 // connections hardly bring more reads, but each makes all reads slower. (The fastest time is measured anew after quiet
-// times, and forgotten within an hour.)
+// times, and forgotten within minutes, because the reads that are asked for may become dearer.)
 //
 // A step that is not kept is taken back, and the pause until the next try doubles, up to kLongestPause; the next try
 // goes into the other direction. Worth::less is less than Worth::more, so no size is left in both directions for good
@@ -69,9 +69,9 @@ class PoolSize {
   static constexpr Worth kUsually{.more = 0.35, .less = 0.2};
   static constexpr Worth kWhenSlow{.more = 0.9, .less = 0.6};
   static constexpr double kSlow = 2;
-  static constexpr double kForgotten = 0.005;  // the part of the difference to the newest time, every kForgetsAfter
-  static constexpr double kWaiting = 0.5;      // callers
-  static constexpr double kNearlyAll = 0.8;    // the part of the connections
+  static constexpr double kForgotten = 0.02;  // the part of the difference to the newest time, every kForgetsAfter
+  static constexpr double kWaiting = 0.5;     // callers
+  static constexpr double kNearlyAll = 0.8;   // the part of the connections
 
   PoolSize(PoolBounds bounds, TimePoint now);
 
@@ -81,7 +81,8 @@ class PoolSize {
   // everything at once would seem to be fast.
   void Finished(TimePoint now, size_t in_use, size_t waiting);
 
-  // Notes that the server has refused a connection because it has too many: no more than `size` are used for a while.
+  // Notes that the server has refused a connection because it has too many: no more than `size` are used for a while,
+  // which may be below the least number.
   void Limit(size_t size, TimePoint now);
 
   // Returns how many connections may be in use now.

@@ -11,6 +11,7 @@ namespace {
 constexpr const char* kTooManyConnections = "53300";
 constexpr Duration kFailureLasts = std::chrono::seconds(10);
 constexpr Duration kLongestStall = std::chrono::seconds(5);
+constexpr int kFailuresInARow = 3;
 
 TimePoint Now() { return Clock::System().Now(); }
 
@@ -31,10 +32,10 @@ Result<SessionPool::Lease> SessionPool::Take() {
     Lease lease(*this, Now());
     lease.session_ = TakeIdle();
     if (lease->connected()) return lease;
-    Status ready = lease->Connect(patience_);
-    if (ready.ok()) ready = Tune(*lease, patience_);
+    Status ready = lease->Connect(end - Now());
+    if (ready.ok()) ready = Tune(*lease, end - Now());
     if (ready.ok()) return lease;
-    if (lease->error_code() != kTooManyConnections || !WaitsForOthers()) return ready;
+    if (lease->error_code() != kTooManyConnections || Now() >= end || !WaitsForOthers()) return ready;
   }
 }
 
@@ -43,7 +44,7 @@ bool SessionPool::AwaitTurn(TimePoint end) {
   MutexLock lock(mutex_);
   const TimePoint begin = Now();
   if (waiters_.empty() && stats_.used < size_.now()) {
-    if (stats_.used++ == 0) progressed_at_ = begin;
+    NoteUse(begin);
     Note(begin);
     return true;
   }
@@ -60,6 +61,10 @@ bool SessionPool::AwaitTurn(TimePoint end) {
   std::erase(waiters_, &waiter);
   Note(now);
   return false;
+}
+
+void SessionPool::NoteUse(TimePoint now) {
+  if (stats_.used++ < bounds_.least) progressed_at_ = now;
 }
 
 std::unique_ptr<PostgresSession> SessionPool::TakeIdle() {
@@ -87,6 +92,7 @@ void SessionPool::PutBack(std::unique_ptr<PostgresSession> session, TimePoint si
   if (succeeded) {
     ++stats_.reads;
     last_read_ = {};
+    failures_ = 0;
     progressed_at_ = now;
     size_.Finished(now, stats_.used, waiters_.size());
   }
@@ -99,7 +105,7 @@ Status SessionPool::Failed(const Status& status) {
       cause != Cause::kDatabaseAway && cause != Cause::kDatabaseSlow && cause != Cause::kDatabaseBusy;
   const MutexLock lock(mutex_);
   ++stats_.failed;
-  if (is_answered) return status;
+  if (++failures_ < kFailuresInARow && is_answered) return status;
   last_read_ = status;
   last_failure_ = Now();
   return status;
@@ -116,42 +122,41 @@ Status SessionPool::Health(TimePoint now) const {
 bool SessionPool::WaitsForOthers() {
   const MutexLock lock(mutex_);
   ++stats_.refused;
-  if (stats_.used < 2) return false;
-  size_.Limit(stats_.used - 1, Now());
-  return true;
+  if (stats_.used > 1) size_.Limit(stats_.used - 1, Now());
+  return stats_.used > 1 || (!idle_.empty() && idle_.back().session->connected());
 }
 
 void SessionPool::Note(TimePoint now) {
   size_.Note(now, stats_.used, waiters_.size());
-  GiveTurns();
+  GiveTurns(now);
 }
 
-void SessionPool::GiveTurns() {
+void SessionPool::GiveTurns(TimePoint now) {
   for (; !waiters_.empty() && stats_.used < size_.now(); waiters_.pop_front()) {
-    ++stats_.used;
+    NoteUse(now);
     waiters_.front()->has_turn = true;
     waiters_.front()->has_changed.notify_one();
   }
 }
 
 void SessionPool::CloseIdle(TimePoint now) {
+  const PoolStats stats = Stats();
+  CloseIdle(now - kIdle, stats.open - std::min(stats.open, bounds_.least));
+}
+
+void SessionPool::CloseIdle(TimePoint unused_since, size_t most) {
   std::vector<std::unique_ptr<PostgresSession>> old;
   {
     const MutexLock lock(mutex_);
-    const auto open =
-        static_cast<size_t>(std::ranges::count_if(idle_, [](const Idle& idle) { return idle.session->connected(); }));
-    size_t may_close = open + stats_.used - std::min(open + stats_.used, bounds_.least);
     for (Idle& idle : idle_) {
-      if (may_close == 0) break;
-      if (!idle.session->connected() || now - idle.since < kIdle) continue;
-      old.push_back(std::move(idle.session));
-      --may_close;
+      if (old.size() == most) break;
+      if (idle.session->connected() && idle.since <= unused_since) old.push_back(std::move(idle.session));
     }
     std::erase_if(idle_, [](const Idle& idle) { return idle.session == nullptr; });
   }
   for (const auto& session : old) session->Close();
   const MutexLock lock(mutex_);
-  for (auto& session : old) idle_.push_front({std::move(session), now});
+  for (auto& session : old) idle_.push_front({std::move(session), unused_since});
 }
 
 PoolStats SessionPool::Stats() const {

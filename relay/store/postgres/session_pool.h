@@ -3,11 +3,12 @@
 // closes those that were idle for a while (CloseIdle).
 //
 // Callers that wait for a session get it in the order in which they came. If the server refuses a connection because it
-// has too many, the caller waits for one of the others.
+// has too many, the caller waits for one of the others, behind those that wait already.
 //
 // Threads: all functions may be called from any thread. A Lease belongs to one thread.
 #pragma once
 
+#include <cstdint>
 #include <deque>
 #include <memory>
 #include <string>
@@ -73,7 +74,8 @@ class SessionPool {
   // reached. A session whose use succeeded should be told so (NoteSuccess).
   Result<Lease> Take();
   // Calls `work(session)` with a session and returns its result. If `work` fails because the connection was lost, and
-  // not because an answer came too late, calls it once more with a new connection. So `work` must be safe to repeat.
+  // not because an answer came too late, closes the idle sessions, too, and calls `work` once more with a new
+  // connection. So `work` must be safe to repeat.
   template <typename Value, typename Do>
   Result<Value> With(Do&& work);
 
@@ -82,8 +84,8 @@ class SessionPool {
   void CloseIdle(TimePoint now);
   PoolStats Stats() const;
   // Returns an error if reads cannot be answered now: if the newest read failed within the last ten seconds because the
-  // database did not answer it, or if the pool's least number of reads is under way, and none has succeeded for five
-  // seconds.
+  // database did not answer it, or the newest three for whatever reason; or if the pool's least number of reads is
+  // under way, and none has succeeded for five seconds.
   Status Health() const { return Health(Clock::System().Now()); }
   Status Health(TimePoint now) const;
 
@@ -97,13 +99,18 @@ class SessionPool {
     bool has_turn = false;
   };
 
+  template <typename Value, typename Do>
+  static Result<Value> Use(Lease& lease, Do& work);
   bool AwaitTurn(TimePoint end);
   std::unique_ptr<PostgresSession> TakeIdle();
   void PutBack(std::unique_ptr<PostgresSession> session, TimePoint since, bool succeeded);
   bool WaitsForOthers();
+  // Closes sessions that were idle since `unused_since`, at most `most` of them.
+  void CloseIdle(TimePoint unused_since, size_t most);
+  void NoteUse(TimePoint now) WEIR_REQUIRES(mutex_);
   Status Failed(const Status& status);  // notes that a read failed
   void Note(TimePoint now) WEIR_REQUIRES(mutex_);
-  void GiveTurns() WEIR_REQUIRES(mutex_);
+  void GiveTurns(TimePoint now) WEIR_REQUIRES(mutex_);
 
   const std::string conninfo_;
   const PoolBounds bounds_;
@@ -115,10 +122,11 @@ class SessionPool {
   std::deque<Idle> idle_ WEIR_GUARDED_BY(mutex_);
   std::deque<Waiter*> waiters_ WEIR_GUARDED_BY(mutex_);
   PoolStats stats_ WEIR_GUARDED_BY(mutex_);
-  Status last_read_ WEIR_GUARDED_BY(mutex_);          // an error if the newest read got no answer
+  Status last_read_ WEIR_GUARDED_BY(mutex_);  // an error if the newest read got no answer, or the newest three failed
   TimePoint last_failure_ WEIR_GUARDED_BY(mutex_){};  // the time of that error
-  TimePoint progressed_at_
-      WEIR_GUARDED_BY(mutex_){};  // the last time that a read succeeded, or began while no other one ran
+  int failures_ WEIR_GUARDED_BY(mutex_) = 0;          // in a row
+  // The last time that a read succeeded, or began while fewer than the least number ran.
+  TimePoint progressed_at_ WEIR_GUARDED_BY(mutex_){};
 };
 
 template <typename Value, typename Do>
@@ -126,10 +134,22 @@ Result<Value> SessionPool::With(Do&& work) {
   for (bool first = true;; first = false) {
     Result<Lease> session = Take();
     if (!session.ok()) return Failed(session.status());
-    Result<Value> done = work(*session.value());
+    Result<Value> done = Use<Value>(session.value(), work);
     if (done.ok()) session.value().NoteSuccess();
     if (done.ok()) return done;
     if (!first || session.value()->connected() || session.value()->timed_out()) return Failed(done.status());
+    CloseIdle(Clock::System().Now(), SIZE_MAX);  // a server that has ended one connection has probably ended all
+  }
+}
+
+// After an exception the session may have statements whose answers nothing has read.
+template <typename Value, typename Do>
+Result<Value> SessionPool::Use(Lease& lease, Do& work) {
+  try {
+    return work(*lease);
+  } catch (...) {
+    lease->Close();
+    throw;
   }
 }
 

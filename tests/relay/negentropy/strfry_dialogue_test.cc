@@ -14,7 +14,7 @@ namespace {
 
 constexpr size_t kNoBound = 64 << 20;
 
-// The items below `count` without the multiples of `missing`.
+// Returns the items below `count` without the multiples of `missing`.
 std::vector<SyncItem> ItemsWithout(uint64_t count, uint64_t missing) {
   std::vector<SyncItem> items;
   for (uint64_t number = 0; number < count; ++number)

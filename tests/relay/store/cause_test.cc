@@ -23,6 +23,17 @@ TEST(Cause, OfErrorsOfTheStore) {
       {"PostgreSQL: all connections are in use", Cause::kDatabaseBusy},
       {"PostgreSQL: connection to server at \"standby\" failed: FATAL:  sorry, too many clients already [53300]",
        Cause::kDatabaseBusy},
+      {"PostgreSQL: connection to server at \"one\" failed: FATAL:  sorry, too many clients already [53300]; "
+       "connection "
+       "to server at \"two\" failed: session is read-only",
+       Cause::kDatabaseBusy},
+      {"PostgreSQL: connection to server at \"one\" failed: Connection refused; connection to server at \"two\" "
+       "failed: session is read-only",
+       Cause::kDatabaseAway},
+      {"PostgreSQL: connection to server at \"two\" failed: session is read-only", Cause::kDatabaseReadOnly},
+      {"PostgreSQL: ERROR:  canceling statement due to lock timeout [55P03]", Cause::kDatabaseSlow},
+      {"PostgreSQL: ERROR:  could not serialize access due to concurrent update [40001]", Cause::kDatabaseBusy},
+      {"PostgreSQL: ERROR:  out of memory [53200]", Cause::kDatabaseBusy},
       {"PostgreSQL: FEHLER:  konnte Datei nicht erweitern [53100]", Cause::kDatabaseFull},
       {"PostgreSQL: ERROR:  cannot execute INSERT in a read-only transaction [25006]", Cause::kDatabaseReadOnly},
       {"PostgreSQL: FATAL:  password authentication failed for user \"weir\" [28P01]", Cause::kDatabaseError},
@@ -57,6 +68,9 @@ TEST(Cause, OfRefusals) {
       {"rate-limited: l0; try again in 2 s, or ask for less", Cause::kOverload},
       {"rate-limited: new keys wait while this relay is busy; try again in 4 s", Cause::kOverload},
       {"rate-limited: standby; try again in 2 s", Cause::kStandbyMissing},
+      {"rate-limited: a write of at least 64 KiB takes longer than the longest wait: split it", Cause::kOverload},
+      {"restricted: the operator of this relay has not set its address", Cause::kFault},
+      {"error: the database takes no events of this date", Cause::kDatabaseError},
       {"rate-limited: wal; try again in 2 s", Cause::kDatabaseBusy},
       {"error: the relay is shutting down", Cause::kShutdown},
       {"error: could not be stored: shutting down", Cause::kShutdown},

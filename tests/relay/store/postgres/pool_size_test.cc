@@ -22,7 +22,7 @@ double MeanOfAMinute(SimulatedDatabase& database, size_t pool) {
   return sum / 60;
 }
 
-// A quarter, and one connection for small numbers, of which a step is a large part.
+// Expects the size within a quarter of the knee, or within one connection, because a step is a large part of a few.
 void ExpectNear(double knee, double size) {
   EXPECT_GE(size, 0.75 * knee - 1);
   EXPECT_LE(size, 1.25 * knee + 1);
