@@ -116,6 +116,7 @@ struct PostgresFacts {
   bool may_monitor = false;              // the role is a member of pg_monitor
   Status tables;                         // an error if weir's tables are wrong, or are missing and cannot be made
   uint64_t origins = 0;                  // number of names under which relays and imports have ever saved events
+  std::string left_limit;                // the limit that an interrupted weir_cut has left; empty: none
   std::vector<uint16_t> searched_kinds;  // the kinds whose words the database has, sorted
   std::string synchronous_commit;
   bool fsync = true;

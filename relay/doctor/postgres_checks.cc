@@ -198,6 +198,18 @@ std::optional<Finding> ManyNames(const Facts& facts) {
                  .commands = {"WEIR_ORIGIN=relay-1"}};
 }
 
+std::optional<Finding> CutWasInterrupted(const Facts& facts) {
+  const PostgresFacts* p = Reached(facts);
+  if (p == nullptr || p->left_limit.empty()) return std::nullopt;
+  return Finding{.severity = Severity::kWarning,
+                 .saw = "The newest partition has the limit " + p->left_limit + ", but no partition follows it.",
+                 .why =
+                     "A call of weir_cut was interrupted, unless one runs now. From that time on the database takes no "
+                     "new events.",
+                 .act = "Call weir_cut again for the same time, or for a later one.",
+                 .commands = {}};
+}
+
 std::optional<Finding> SearchKindsDiffer(const Facts& facts) {
   const PostgresFacts* p = Reached(facts);
   if (p == nullptr || p->searched_kinds.empty()) return std::nullopt;
@@ -223,7 +235,7 @@ std::optional<Finding> SearchKindsDiffer(const Facts& facts) {
 }  // namespace
 
 std::span<const DoctorCheck> PostgresChecks() {
-  static constexpr std::array<DoctorCheck, 14> kChecks = {{
+  static constexpr std::array<DoctorCheck, 15> kChecks = {{
       {"postgres-unreachable", Unreachable},
       {"postgres-standby-only", StandbyOnly},
       {"postgres-tables", TablesWrong},
@@ -237,6 +249,7 @@ std::span<const DoctorCheck> PostgresChecks() {
       {"postgres-far", Far},
       {"postgres-clock", ClocksDiffer},
       {"postgres-names", ManyNames},
+      {"postgres-partitions", CutWasInterrupted},
       {"postgres-search-kinds", SearchKindsDiffer},
   }};
   return kChecks;

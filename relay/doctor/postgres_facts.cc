@@ -30,6 +30,11 @@ constexpr const char* kFigures =
     " current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int"
     " - coalesce(current_setting('reserved_connections', true), '0')::int,"
     " (SELECT sum(numbackends)::bigint FROM pg_stat_database), ";
+// This also reads the limit that an interrupted weir_cut (relay/SEVERAL.md) has left on the newest partition.
+constexpr const char* kTables =
+    "SELECT count(*), (SELECT pg_get_constraintdef(k.oid) FROM pg_inherits i JOIN pg_class p ON p.oid = i.inhrelid"
+    " JOIN pg_constraint k ON k.conrelid = p.oid AND k.conname = 'until' WHERE i.inhparent = 'weir_events'::regclass"
+    " AND pg_get_expr(p.relpartbound, p.oid) LIKE '%(MAXVALUE)') FROM weir_origins";
 constexpr const char* kCheckpoints = "checkpoints_timed, checkpoints_req FROM pg_stat_bgwriter";
 constexpr const char* kCheckpointsSince17 = "num_timed, num_requested FROM pg_stat_checkpointer";
 
@@ -89,9 +94,10 @@ Status MeasureJourneys(PostgresSession& session, PostgresFacts* facts) {
 }
 
 Status AskOrigins(PostgresSession& session, PostgresFacts* facts) {
-  const Result<PostgresSession::Row> answer = session.Ask("SELECT count(*) FROM weir_origins", kPostgresPatience);
+  const Result<PostgresSession::Row> answer = session.Ask(kTables, kPostgresPatience);
   if (!answer.ok()) return answer.status();
   facts->origins = static_cast<uint64_t>(Number(answer.value(), 0));
+  facts->left_limit = answer.value()[1].value_or("");
   return {};
 }
 

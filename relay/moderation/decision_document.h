@@ -1,4 +1,4 @@
-// The document of all decisions, by which administrators move them from one relay to another:
+// Reads and writes the document of all decisions, by which administrators move them from one relay to another:
 // {"weir_moderation":1,"decisions":[{"list":…,"subject":…,"reason":…,"detail":…,"by":…,"at":…}]}.
 #pragma once
 

@@ -122,6 +122,10 @@ void PostgresEdit::WriteRemovals() {
     ids.Add(AsText(id));
     times.Add(SqlTime(created_at));
   }
+  const PostgresValues events = PostgresValues().Array(ids).Array(times);
+  // The events come first: of two relays that remove the same, one waits there, in the order of the ids, and not at the
+  // tags, which have no order.
+  Ask(kRemoveEvents, events, [this](const PostgresRows& rows) { removed_ = rows.affected(); });
   if (!removed_tags_.ids.empty())
     Ask(kRemoveTags,
         PostgresValues()
@@ -130,8 +134,6 @@ void PostgresEdit::WriteRemovals() {
             .Array(removed_tags_.times)
             .Array(removed_tags_.ids),
         {});
-  const PostgresValues events = PostgresValues().Array(ids).Array(times);
-  Ask(kRemoveEvents, events, [this](const PostgresRows& rows) { removed_ = rows.affected(); });
   Ask(kRemoveWords, events, {});
 }
 

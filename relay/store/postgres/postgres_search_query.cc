@@ -7,6 +7,7 @@
 
 #include "config/text/hex.h"
 #include "relay/search/search_score.h"
+#include "relay/store/postgres/postgres_edit_statements.h"
 #include "relay/store/postgres/postgres_word_build.h"
 
 namespace weir {
@@ -20,7 +21,8 @@ constexpr PostgresStatement kSearchMoment{"search_moment",
                                           " LEFT JOIN weir_searched s ON s.origin = o.origin ORDER BY o.origin"};
 constexpr PostgresStatement kNewestUntil{
     "newest_until",
-    "SELECT created_at FROM weir_events WHERE created_at <= $1::bigint ORDER BY created_at DESC, id ASC LIMIT 1"};
+    "SELECT created_at FROM weir_events WHERE created_at <= $1::bigint AND created_at >= $2::bigint"
+    " ORDER BY created_at DESC, id ASC LIMIT 1"};
 // Only bitmaps can use a GIN index (Tune in schema.h). Holds until the end of this Run.
 constexpr PostgresStatement kAllowBitmaps{"allow_bitmaps", "SELECT set_config('enable_bitmapscan', 'on', true)"};
 constexpr PostgresStatement kCountWords{
@@ -40,8 +42,6 @@ constexpr PostgresStatement kFindWords{
     " FROM found f CROSS JOIN LATERAL (SELECT * FROM weir_events e WHERE e.id = f.id AND e.created_at = f.created_at"
     " AND e.created_at >= $2::bigint AND e.created_at <= $3::bigint LIMIT 1) AS e"
     " ORDER BY f.created_at DESC, f.id"};
-constexpr PostgresStatement kHitRecords{"hit_records",
-                                        "SELECT id, record FROM weir_events WHERE id = ANY($1::bytea[])"};
 
 // The number of hits whose records are read together.
 constexpr size_t kHandedOutAtOnce = 16;
@@ -90,7 +90,10 @@ Result<Progress> PostgresSearchQuery::AnswerSlice(const OnMatch& on_match) {
 Status PostgresSearchQuery::Begin() {
   session_->Queue(kSearchMoment);
   const int64_t now = options_.now_seconds == 0 ? INT64_MAX : SqlTime(options_.now_seconds);
-  session_->Queue(kNewestUntil, PostgresValues().Int64(now));
+  int64_t since = INT64_MAX;
+  for (const Part& part : parts_)
+    if (part.walk) since = std::min(since, SqlTime(part.filter.since));
+  session_->Queue(kNewestUntil, PostgresValues().Int64(now).Int64(since));
   const Result<std::vector<PostgresRows>> answers = Run();
   if (!answers.ok()) return answers.status();
   const PostgresRows& origins = answers.value()[0];
@@ -201,7 +204,7 @@ Status PostgresSearchQuery::CountWords(Part* part) {
   session_->Queue(kAllowBitmaps);
   session_->Queue(kCountWords,
                   PostgresValues().Array(numbers).Array(queries).Int64(static_cast<int64_t>(kMostCountedEvents)));
-  session_->Queue(kNewestUntil, PostgresValues().Int64(SqlTime(part->filter.until)));
+  session_->Queue(kNewestUntil, PostgresValues().Int64(SqlTime(part->filter.until)).Int64(SqlTime(part->filter.since)));
   const Result<std::vector<PostgresRows>> answers = Run();
   if (!answers.ok()) return answers.status();
   budget_.Spend(kStatementWork);
@@ -249,7 +252,7 @@ Status PostgresSearchQuery::WalkSpan(Part* part) {
                       .Int64(static_cast<int64_t>(most))
                       .Array(words)
                       .Int32(reads_records ? 1 : 0));
-  session_->Queue(kNewestUntil, PostgresValues().Int64(begin - 1));
+  session_->Queue(kNewestUntil, PostgresValues().Int64(begin - 1).Int64(since));
   const Result<std::vector<PostgresRows>> answers = Run();
   if (!answers.ok()) return answers.status();
   const PostgresRows& rows = answers.value()[1];
@@ -260,7 +263,7 @@ Status PostgresSearchQuery::WalkSpan(Part* part) {
     walk.until = rows.Int(most - 1, 1);
     walk.after = rows.Bytes(most - 1, 0);
     walk.level = std::max(walk.level - 1, 0);
-  } else if (before.size() == 0 || before.Int(0, 0) < since) {
+  } else if (before.size() == 0) {
     part->walk.reset();
   } else {
     walk.until = before.Int(0, 0);
@@ -293,9 +296,12 @@ void PostgresSearchQuery::TakeHits(Part* part, const PostgresRows& rows) {
 
 Status PostgresSearchQuery::HandOut(Part* part, const OnMatch& on_match) {
   const size_t count = std::min({kHandedOutAtOnce, part->hits.size() - part->next, static_cast<size_t>(part->left)});
-  PostgresArray ids{Type::kBytes};
-  for (size_t i = 0; i < count; ++i) ids.Add(AsText(part->hits[part->next + i].place.id));
-  session_->Queue(kHitRecords, PostgresValues().Array(ids));
+  EventKeys keys;
+  for (size_t i = 0; i < count; ++i) {
+    const EventPlace& place = part->hits[part->next + i].place;
+    keys.Add(place.id, place.created_at);
+  }
+  session_->Queue(kReadEvents, keys.Values());
   const Result<std::vector<PostgresRows>> answers = Run();
   if (!answers.ok()) return answers.status();
   std::unordered_map<std::string_view, std::string_view> records;

@@ -253,11 +253,12 @@ Result<size_t> PostgresStore::SaveAs(PostgresOrigin& origin, std::span<const Eve
   Result<uint64_t> written = Write(origin, alone, plan);
   // An event for which the database has no partition must not make those of others fail.
   for (; !written.ok() && lacks_place_; written = Write(origin, alone, plan)) {
-    if (events.size() == 1) {
+    if (std::min(events.size(), settled) == 1) {
       results.front().outcome = SaveOutcome::kNoPlace;
       return size_t{1};
     }
-    events = events.first(events.size() / 2);
+    // The failed edit had `settled` events at most.
+    events = events.first(std::max<size_t>(std::min(events.size(), settled) / 2, 1));
     results = results.first(events.size());
   }
   if (!written.ok()) return written.status();

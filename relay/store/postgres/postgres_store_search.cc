@@ -23,8 +23,9 @@ Status PostgresStore::OpenSearch(Duration patience) {
   if (!options_.read_only)
     if (Status made = MakeWordTables(writer_, patience); !made.ok()) return made;
   Result<std::vector<uint16_t>> kinds = SearchedKindsOf(writer_, patience);
+  if (!kinds.ok()) return kinds.status();
   if (!options_.read_only) {
-    const std::string warning = kinds.ok() ? WarningOfKinds(options_.searched_kinds, kinds.value()) : "";
+    const std::string warning = WarningOfKinds(options_.searched_kinds, kinds.value());
     if (!warning.empty() && !options_.is_history) spdlog::warn("search: {}", warning);
     if (options_.searched_kinds.empty()) return {};
     kinds = OpenSearchTables(writer_, options_.searched_kinds, patience);

@@ -38,7 +38,7 @@ constexpr PostgresStatement kPassWords{
     "UPDATE weir_searched SET low = $5::bigint, high = $6::bigint, rest = $7::bigint"
     " WHERE origin = $1::int AND kinds = $2::text AND low = $3::bigint AND high = $4::bigint"};
 
-// The same as kNewerEvents, from the newest event on.
+// Returns the same as kNewerEvents, from the newest event on.
 constexpr PostgresStatement kOlderEvents{
     "older_wordless",
     "SELECT serial, CASE WHEN kind = ANY($4::int[]) THEN record ELSE '' END FROM (SELECT serial, kind, record,"

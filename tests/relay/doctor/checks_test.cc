@@ -184,6 +184,7 @@ std::vector<Case> CasesOfPostgres() {
       {"postgres-clock", kAdvice, "3 s ahead", [](Facts& f) { f.postgres->clock_ahead_seconds = 3; }},
       {"postgres-clock", kWarning, "1 min behind", [](Facts& f) { f.postgres->clock_ahead_seconds = -60; }},
       {"postgres-names", kAdvice, "33 names", [](Facts& f) { f.postgres->origins = 33; }},
+      {"postgres-partitions", kWarning, "CHECK (x)", [](Facts& f) { f.postgres->left_limit = "CHECK (x)"; }},
       {"postgres-search-kinds", kWarning, "WEIR_SEARCH_KINDS=1,42,30023",
        [](Facts& f) {
          f.settings.relay.relay.search_kinds = "30023,1";

@@ -106,6 +106,21 @@ TEST_F(DoctorPostgresTest, ReportsOtherSearchedKindsThanTheDatabaseHas) {
   EXPECT_EQ(Found(), List());
 }
 
+TEST_F(DoctorPostgresTest, ReportsAnInterruptedCut) {
+  server->Ask("CREATE DATABASE cut");
+  const std::string url = "postgres://weir@127.0.0.1:" + std::to_string(server->port()) + "/cut";
+  ASSERT_TRUE(PostgresStore::Open({.conninfo = url, .settings = {.origin = "here"}}).ok());
+  PostgresClient(url).Ask(
+      "ALTER TABLE weir_events RENAME TO weir_events_first;"
+      "CREATE TABLE weir_events (LIKE weir_events_first) PARTITION BY RANGE (created_at);"
+      "ALTER TABLE weir_events ATTACH PARTITION weir_events_first FOR VALUES FROM (MINVALUE) TO (MAXVALUE)");
+  Look(url);
+  EXPECT_EQ(Found(), List());
+  PostgresClient(url).Ask("ALTER TABLE weir_events_first ADD CONSTRAINT until CHECK (created_at < 2000) NOT VALID");
+  EXPECT_EQ(Look(url).left_limit, "CHECK ((created_at < 2000)) NOT VALID");
+  EXPECT_EQ(Found(), List{"postgres-partitions"});
+}
+
 TEST_F(DoctorPostgresTest, ReportsCommitsThatDoNotWaitForTheDisk) {
   server->Ask("CREATE ROLE hasty SUPERUSER LOGIN");
   server->Ask("ALTER ROLE hasty SET synchronous_commit = off");

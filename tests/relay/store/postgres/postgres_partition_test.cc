@@ -1,59 +1,18 @@
-// A database whose tables are partitioned by time: which partitions a statement looks at, what stays when one is
-// dropped, and partitions on a second server. StoreSuite also runs on partitioned tables (postgres_store_test.cc).
+// A database whose tables are partitioned by time: which partitions a statement looks at, and what stays when one is
+// dropped. StoreSuite also runs on partitioned tables (postgres_store_test.cc).
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <functional>
+#include <atomic>
+#include <stdexcept>
 #include <thread>
 
-#include "relay/nostr/filter_reader.h"
 #include "tests/fixtures/eventually.h"
 #include "tests/fixtures/has_text.h"
-#include "tests/relay/store/postgres/partitions.h"
-#include "tests/relay/store/search_fixture.h"
+#include "tests/relay/store/postgres/partition_fixture.h"
 
 namespace weir {
 namespace {
-
-constexpr uint64_t kCut = 1000;  // between the partitions first and p1
-
-Filter FilterOf(const std::string& json) {
-  const Result<Filter> parsed = ParseFilter(json);
-  EXPECT_TRUE(parsed.ok()) << parsed.status().message();
-  return parsed.value();
-}
-
-class PostgresPartitionTest : public testing::Test {
- protected:
-  PostgresStoreOptions Options(const std::string& origin = "here") const {
-    PostgresStoreOptions options = database_.Options(origin);
-    options.searched_kinds = {1};
-    return options;
-  }
-  std::string Counts(const std::string& table) const {
-    return database_.Ask(
-        "SELECT coalesce(string_agg(place || ' ' || n, ', ' ORDER BY place), '') FROM (SELECT"
-        " tableoid::regclass::text AS place, count(*) AS n FROM " +
-        table + " GROUP BY 1) AS c");
-  }
-  // Returns the outcome of saving each event in one batch.
-  static std::vector<SaveOutcome> Outcomes(EventStore& store, const std::vector<PlainEvent>& events) {
-    std::vector<Event> all;
-    for (const PlainEvent& event : events) all.push_back(ToEvent(event));
-    std::vector<SaveResult> results(all.size());
-    const Status saved = store.Save(all, 0, results);
-    EXPECT_TRUE(saved.ok()) << saved.message();
-    std::vector<SaveOutcome> outcomes;
-    for (const SaveResult& result : results) outcomes.push_back(result.outcome);
-    return outcomes;
-  }
-  static size_t Found(EventStore& store, const std::string& filter) {
-    const auto query = store.Find({FilterOf(filter)}, {.default_limit = 500, .max_limit = 100'000});
-    return Drain(*query).size();
-  }
-
-  PostgresDatabase database_;
-};
 
 TEST_F(PostgresPartitionTest, AWalkReadsOnlyThePartitionsThatTheAnswerNeeds) {
   PostgresStoreOptions options = Options();
@@ -120,6 +79,84 @@ TEST_F(PostgresPartitionTest, RelaysGoOnWhileTheTablesArePartitioned) {
   EXPECT_EQ(ContentsOf(*store, {SearchFor("word")}).size(), 50U);
   EXPECT_THROW(Cut(database_, kCut + 2, "p2"), std::runtime_error) << "an event of a later time is stored";
   EXPECT_EQ(Outcomes(*store, {Plain(Author(1), kCut + 9, 1)}), std::vector{SaveOutcome::kSaved});
+}
+
+// An interrupted call leaves its constraints on the newest partition, which then takes no later events.
+TEST_F(PostgresPartitionTest, ACutThatWasInterruptedIsRepeated) {
+  const auto store = MustOpen(Options());
+  database_.Ask("GRANT SELECT ON weir_events TO PUBLIC");
+  MakePartitions(database_, {kCut});
+  EXPECT_TRUE(Has(database_.Ask("SELECT relacl FROM pg_class WHERE relname = 'weir_events'"), "=r/weir"));
+  for (const char* const table : {"weir_events", "weir_tags", "weir_words"})
+    database_.Ask(std::string("ALTER TABLE ") + table + "_p1 ADD CONSTRAINT until CHECK (created_at < 2000)");
+  EXPECT_EQ(Outcomes(*store, {Plain(Author(1), 2001, 1)}), std::vector{SaveOutcome::kNoPlace});
+  Cut(database_, 2000, "p2");
+  EXPECT_EQ(Outcomes(*store, {Plain(Author(1), 2001, 1)}), std::vector{SaveOutcome::kSaved});
+}
+
+TEST_F(PostgresPartitionTest, ACutThatCannotSucceedChangesNothing) {
+  const auto store = MustOpen(Options());
+  MakePartitions(database_, {kCut});
+  SaveAll(*store, {Plain(Author(1), 2001, 1)});
+  const auto error_of = [&](uint64_t second, const std::string& name) -> std::string {
+    try {
+      Cut(database_, second, name);
+    } catch (const std::runtime_error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_TRUE(Has(error_of(3000, "p 2"), "the name p 2 has other characters"));
+  EXPECT_TRUE(Has(error_of(3000, "first"), "there is a table weir_tags_first"));
+  EXPECT_TRUE(
+      Has(error_of(2000, "p2"),
+          "1 events of 1970-01-01 00:33:20 UTC or later are stored, the newest of 1970-01-01 00:33:21 UTC: choose "
+          "a later time, or remove them: weir delete --filter '{\"since\":2000}'"))
+      << error_of(2000, "p2");
+  EXPECT_THROW(database_.Ask("CALL weir_move('p1', 'db4')"), std::runtime_error) << "it is the newest";
+  EXPECT_EQ(Outcomes(*store, {Plain(Author(1), 3001, 1)}), std::vector{SaveOutcome::kSaved});
+}
+
+// REQs lock the tables in several orders, and none may become the victim of a deadlock.
+TEST_F(PostgresPartitionTest, ReadsGoOnWhileTheTablesAreCutAndAPartitionIsDropped) {
+  const auto store = MustOpen(Options());
+  AddPartitionProcedures(database_);
+  std::vector<PlainEvent> events;
+  for (uint64_t i = 0; i < 50; ++i) events.push_back(Plain(Author(1), i, 1, {{"t", "x"}}, "word"));
+  SaveAll(*store, events);
+  std::atomic<bool> is_over = false;
+  std::vector<std::thread> readers;
+  for (const bool searches : {false, false, true})
+    readers.emplace_back([&, searches] {
+      const std::vector<Filter> filters =
+          searches ? std::vector{SearchFor("word")}
+                   : std::vector{FilterOf(R"({"authors":[")" + Author(1) + "\"]}"), FilterOf(R"({"#t":["x"]})")};
+      while (!is_over) {
+        const auto query = store->Find(filters, {.default_limit = 500, .max_limit = 500});
+        for (Progress progress = Progress::kMore; progress == Progress::kMore;) {
+          const Result<Progress> next = query->Next({}, [](EventView) {});
+          EXPECT_TRUE(next.ok()) << next.status().message();
+          progress = next.ok() ? next.value() : Progress::kDone;
+        }
+      }
+    });
+  const auto call = [&](const std::string& sql) {
+    return Eventually([&] {
+      try {
+        database_.Ask("CALL " + sql);
+        return true;
+      } catch (const std::runtime_error& error) {
+        EXPECT_TRUE(Has(error.what(), "lock timeout")) << error.what();
+        return false;
+      }
+    });
+  };
+  for (int i = 1; i <= 5; ++i)
+    EXPECT_TRUE(call("weir_cut(to_timestamp(" + std::to_string(1000 * i) + "), 'p" + std::to_string(i) + "')"));
+  for (const char* const oldest : {"first", "p1", "p2"}) EXPECT_TRUE(call("weir_drop('" + std::string(oldest) + "')"));
+  is_over = true;
+  for (std::thread& reader : readers) reader.join();
+  EXPECT_EQ(Found(*store, "{}"), 0U);
 }
 
 TEST_F(PostgresPartitionTest, WhatReplacesOlderVersionsStaysWhenAPartitionIsDropped) {
@@ -253,98 +290,6 @@ TEST_F(WordsRaceTest, WordsWaitForTheRemovalOfTheirEvent) {
   removal.Ask("COMMIT");
   builds.join();
   EXPECT_EQ(Counts("weir_words"), "");
-}
-
-// The oldest partition lies on a second server.
-class SecondServerTest : public PostgresPartitionTest {
- protected:
-  void Move() {
-    MustOpen(there_.Options());
-    for (const char* const table : {"weir_events", "weir_tags", "weir_words"})
-      there_.Ask(std::string("ALTER TABLE ") + table + " RENAME TO " + table + "_first");
-    database_.Ask("CREATE EXTENSION postgres_fdw");
-    database_.Ask("CREATE SERVER db4 FOREIGN DATA WRAPPER postgres_fdw OPTIONS (host '127.0.0.1', port '" +
-                  std::to_string(server_.port()) + "', dbname '" + there_.Ask("SELECT current_database()") +
-                  "', use_remote_estimate 'true')");
-    database_.Ask("CREATE USER MAPPING FOR weir SERVER db4 OPTIONS (user 'weir')");
-    EXPECT_THROW(database_.Ask("CALL weir_move('first', 'db4')"), std::runtime_error) << "the copy lacks rows";
-    for (const char* const table : {"weir_events", "weir_tags", "weir_words"}) {
-      const std::string rows =
-          database_.Ask(std::string("SELECT coalesce(string_agg(r::text, E'\\n'), '') FROM ") + table + "_first AS r");
-      std::string quoted = rows;
-      for (size_t at = 0; (at = quoted.find('\'', at)) != std::string::npos; at += 2) quoted.insert(at, "'");
-      there_.Ask(std::string("INSERT INTO ") + table + "_first SELECT (r::" + table +
-                 "_first).* FROM regexp_split_to_table('" + quoted + "', E'\\n') AS r WHERE r <> ''");
-    }
-    database_.Ask("CALL weir_move('first', 'db4')");
-  }
-
-  PostgresProcess server_{{"fsync=off"}};
-  PostgresDatabase there_{server_};
-};
-
-TEST_F(SecondServerTest, OldEventsAreReadSavedAndRemovedThere) {
-  const auto store = MustOpen(Options());
-  MakePartitions(database_, {kCut});
-  std::vector<PlainEvent> events;
-  for (uint64_t i = 0; i < 30; ++i)
-    events.push_back(Plain(Author(1), i * 100, 1, {{"t", "x"}}, "word number" + std::to_string(i)));
-  events.push_back(Plain(Author(2), 10, 0, {}, "profile"));
-  SaveAll(*store, events);
-  Move();
-  EXPECT_EQ(there_.Ask("SELECT count(*) FROM weir_events_first"), "11");
-  for (const std::string& filter :
-       {std::string("{}"), std::string(R"({"#t":["x"]})"), R"({"authors":[")" + Author(1) + "\"]}"})
-    EXPECT_EQ(Found(*store, filter), filter == "{}" ? 31U : 30U) << filter;
-  EXPECT_EQ(Found(*store, R"({"ids":[")" + events[2].id + R"(",")" + events[20].id + "\"]}"), 2U);
-  EXPECT_EQ(ContentsOf(*store, {SearchFor("number3")}), std::vector<std::string>{"word number3"});
-  const PlainEvent late = Plain(Author(3), 20, 1, {{"t", "x"}}, "word late");
-  EXPECT_EQ(
-      Outcomes(*store, {events[1], late, Plain(Author(2), 3000, 0), Plain(Author(1), 3001, 5, {{"e", events[2].id}})}),
-      (std::vector<SaveOutcome>{SaveOutcome::kDuplicate, SaveOutcome::kSaved, SaveOutcome::kSaved,
-                                SaveOutcome::kSaved}));
-  EXPECT_EQ(there_.Ask("SELECT count(*) FROM weir_events_first"), "10");
-  EXPECT_EQ(there_.Ask("SELECT count(*) FROM weir_tags_first"), "10");
-  EXPECT_EQ(there_.Ask("SELECT count(*) FROM weir_words_first"), "10");
-  EXPECT_EQ(Found(*store, R"({"#t":["x"]})"), 30U);
-  EXPECT_EQ(ContentsOf(*store, {SearchFor("late")}), std::vector<std::string>{"word late"});
-  database_.Ask("CALL weir_drop('first')");
-  EXPECT_EQ(Found(*store, R"({"#t":["x"]})"), 20U);
-}
-
-// A connection asks the second server when it plans a statement, and when a plan looks at the partition there.
-TEST_F(SecondServerTest, WithoutItKnownStatementsGoOnElsewhereAndAllDoOnceItsPartitionIsDetached) {
-  const auto store = MustOpen(Options());
-  MakePartitions(database_, {kCut});
-  SaveAll(*store, {Plain(Author(1), 10, 1, {{"t", "x"}}, "word"), Plain(Author(1), 2000, 1, {{"t", "x"}}, "word")});
-  Move();
-  const std::string newer = R"({"#t":["x"],"since":1000})";
-  const auto save = [&](uint64_t time) { return Outcomes(*store, {Plain(Author(1), time, 1, {{"t", "x"}}, "word")}); };
-  EXPECT_EQ(save(2001), std::vector{SaveOutcome::kSaved});
-  EXPECT_EQ(Found(*store, newer), 2U);
-  const Event event = ToEvent(Plain(Author(1), 2001, 1, {{"t", "x"}}, "word"));
-  const EventView view = event.view();
-  EXPECT_EQ(store->StoredEvents({&view, 1}).value(), std::vector{true});
-  EXPECT_EQ(store->StoredSigned({&view, 1}).value().size(), 1U);
-  server_.Kill();
-  EXPECT_EQ(store->StoredEvents({&view, 1}).value(), std::vector{true});
-  EXPECT_TRUE(store->StoredSigned({&view, 1}).ok());
-  EXPECT_EQ(save(2002), std::vector{SaveOutcome::kSaved});
-  EXPECT_EQ(Found(*store, newer), 3U);
-  const auto query = store->Find({FilterOf(R"({"#t":["x"]})")}, {});
-  Result<Progress> progress = query->Next({}, [](EventView) {});
-  EXPECT_TRUE(!progress.ok() && Has(progress.status().message(), "could not connect to server \"db4\""))
-      << progress.status().message();
-  for (const char* const table : {"weir_events", "weir_tags", "weir_words"})
-    database_.Ask(std::string("ALTER TABLE ") + table + " DETACH PARTITION " + table + "_first");
-  EXPECT_EQ(Found(*store, R"({"#t":["x"]})"), 3U);
-  EXPECT_EQ(Outcomes(*store, {Plain(Author(1), 20, 1), Plain(Author(1), 2003, 1)}),
-            (std::vector<SaveOutcome>{SaveOutcome::kNoPlace, SaveOutcome::kSaved}));
-  server_.Restart();
-  for (const char* const table : {"weir_events", "weir_tags", "weir_words"})
-    database_.Ask(std::string("ALTER TABLE ") + table + " ATTACH PARTITION " + table +
-                  "_first FOR VALUES FROM (MINVALUE) TO (1000)");
-  EXPECT_EQ(Found(*store, R"({"#t":["x"]})"), 4U);
 }
 
 }  // namespace
