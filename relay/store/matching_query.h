@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <optional>
 #include <span>
@@ -37,8 +38,9 @@ class MatchingQuery : public Query {
     const uint64_t tags = TagsOf(event);
     bool matches = false;
     // The event of the last call may be gone since.
-    if (would_match_event_ != place) would_match_ = 0;
-    would_match_event_ = place;
+    uint64_t id_begin = 0;
+    std::memcpy(&id_begin, place.id.data(), sizeof(id_begin));
+    if (std::exchange(would_match_event_, id_begin) != id_begin) would_match_ = 0;
     for (Work spent = 0; is_behind && !matches && would_match_ < parts_.size(); ++would_match_) {
       if (spent >= most) return std::nullopt;
       const Part& part = parts_[would_match_];
@@ -184,11 +186,11 @@ class MatchingQuery : public Query {
   static constexpr uint64_t kLookAhead = 1000;
 
   bool complete_ = true;
-  EventPlace would_match_event_;  // the last event of WouldFind
-  size_t would_match_ = 0;        // number of parts with which WouldFind has matched it so far
-  Work allowed_ = 0;              // the work of all earlier slices, and that which the present one may do
-  uint64_t bytes_left_ = 0;       // bytes of JSON that may still be passed to the caller in this slice
-  uint64_t looks_since_ = 0;      // the number of visits when the last part reached its limit
+  uint64_t would_match_event_ = 0;  // the begin of the id of the last event of WouldFind
+  size_t would_match_ = 0;          // number of parts with which WouldFind has matched it so far
+  Work allowed_ = 0;                // the work of all earlier slices, and that which the present one may do
+  uint64_t bytes_left_ = 0;         // bytes of JSON that may still be passed to the caller in this slice
+  uint64_t looks_since_ = 0;        // the number of visits when the last part reached its limit
 };
 
 }  // namespace weir

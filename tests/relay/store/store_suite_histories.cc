@@ -299,7 +299,7 @@ TEST_P(StoreSuite, ASuspendedQueryHoldsAboutAKilobyte) {
     const auto query = store->Find({filter}, {});
     ASSERT_TRUE(query->Next({.max_bytes = 1}, [](EventView) {}).ok());
     query->Suspend();
-    EXPECT_LT(query->held_bytes(), 1250U);
+    EXPECT_LT(query->held_bytes(), 1200U);
     EXPECT_TRUE(query->Next({}, [](EventView) {}).ok());
   }
 }
