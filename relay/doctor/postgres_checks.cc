@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <iterator>
 
 #include "relay/doctor/check_words.h"
 #include "relay/search/searched_kinds.h"
@@ -216,9 +215,7 @@ std::optional<Finding> SearchKindsDiffer(const Facts& facts) {
   const Result<std::vector<uint16_t>> own = ParseSearchedKinds(facts.settings.relay.relay.search_kinds);
   if (!own.ok() || own.value() == p->searched_kinds) return std::nullopt;
   std::vector<uint16_t> all = p->searched_kinds;
-  std::ranges::copy_if(own.value(), std::back_inserter(all),
-                       [p](uint16_t kind) { return !std::ranges::binary_search(p->searched_kinds, kind); });
-  std::ranges::sort(all);
+  AddSorted(own.value(), &all);
   return Finding{.severity = Severity::kWarning,
                  .saw = "WEIR_SEARCH_KINDS is " + (own.value().empty() ? "not set" : ToText(own.value())) +
                         ", and the database has the words of the kinds " + ToText(p->searched_kinds) + ".",

@@ -40,6 +40,12 @@ Result<std::vector<uint16_t>> ParseSearchedKinds(std::string_view text) {
   return kinds;
 }
 
+void AddSorted(const std::vector<uint16_t>& more, std::vector<uint16_t>* kinds) {
+  kinds->insert(kinds->end(), more.begin(), more.end());
+  std::sort(kinds->begin(), kinds->end());
+  kinds->erase(std::unique(kinds->begin(), kinds->end()), kinds->end());
+}
+
 std::string ToText(const std::vector<uint16_t>& kinds) {
   std::string text;
   for (const uint16_t kind : kinds) text += (text.empty() ? "" : ",") + std::to_string(kind);

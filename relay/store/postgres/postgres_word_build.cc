@@ -54,12 +54,6 @@ Result<bool> HasTables(PostgresSession& session, Duration patience) {
   return there.value().size() == 2 && there.value()[0].has_value() && there.value()[1].has_value();
 }
 
-void AddSorted(const std::vector<uint16_t>& more, std::vector<uint16_t>* kinds) {
-  kinds->insert(kinds->end(), more.begin(), more.end());
-  std::sort(kinds->begin(), kinds->end());
-  kinds->erase(std::unique(kinds->begin(), kinds->end()), kinds->end());
-}
-
 // Returns the kinds of all origins, and the version. A text that is damaged has the version 0.
 Result<SearchedState> StateOf(PostgresSession& session, Duration patience) {
   const Result<PostgresSession::Row> row =
