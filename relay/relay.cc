@@ -279,24 +279,22 @@ void Relay::SetMetricSources() {
 
 Status Relay::Ready() const {
   if (pipeline_ == nullptr) return Status::Error("not open yet");
-  if (storage_->limiter().View().emergency)
-    return Status::Error("emergency: too little memory, scans and bulk work are held back");
-  if (Status answers = DatabaseAnswers(); !answers.ok()) return answers;
+  const LimiterView view = storage_->limiter().View();
+  if (view.emergency) return Status::Error("emergency: too little memory, scans and bulk work are held back");
+  if (Status answers = DatabaseAnswers(view[WorkClass::kInteractive]); !answers.ok()) return answers;
   Status write = storage_->store().Stuck();
   if (write.ok()) write = pipeline_->write_health().LastWrite();
   return write.ok() ? write : Status::Error("events cannot be stored: " + ErrorForStrangers(write));
 }
 
 // Returns success for RocksDB.
-Status Relay::DatabaseAnswers() const {
+Status Relay::DatabaseAnswers(const LimiterView::Write& write) const {
   const Siblings* const siblings = storage_->siblings();
   if (siblings == nullptr) return {};
   const SiblingsStats stats = siblings->Stats();
   if (!stats.read.ok()) return Status::Error(ErrorForStrangers(stats.read));
   if (stats.read_only)
     return Status::Error("events cannot be stored: " + std::string(WordsOf(Cause::kDatabaseReadOnly).words));
-  const LimiterView view = storage_->limiter().View();
-  const LimiterView::Write& write = view[WorkClass::kInteractive];
   if (!write.open && write.reason == kStandbySignal && write.level >= 1)  // the gate refuses, so no write would fail
     return Status::Error("events cannot be stored: " + std::string(WordsOf(Cause::kStandbyMissing).words));
   const Status read = storage_->postgres_store()->ReadHealth();

@@ -20,6 +20,7 @@
 
 #include "config/status.h"
 #include "relay/operator/relay_configuration.h"
+#include "throttle/adaptive_limiter.h"
 
 namespace weir {
 
@@ -88,7 +89,7 @@ class Relay {
   std::vector<PolicyPlugin*> PolicyPlugins() const;
   void SetMetricSources();
   Status Ready() const;
-  Status DatabaseAnswers() const;
+  Status DatabaseAnswers(const LimiterView::Write& write) const;
   Status ReadyBut(std::string* note) const;
   std::string StatePage(std::string why) const;
   void TellEmergency(uint64_t emergencies) const;

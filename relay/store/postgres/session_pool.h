@@ -135,8 +135,10 @@ Result<Value> SessionPool::With(Do&& work) {
     Result<Lease> session = Take();
     if (!session.ok()) return Failed(session.status());
     Result<Value> done = Use<Value>(session.value(), work);
-    if (done.ok()) session.value().NoteSuccess();
-    if (done.ok()) return done;
+    if (done.ok()) {
+      session.value().NoteSuccess();
+      return done;
+    }
     if (!first || session.value()->connected() || session.value()->timed_out()) return Failed(done.status());
     CloseIdle(Clock::System().Now(), SIZE_MAX);  // a server that has ended one connection has probably ended all
   }

@@ -29,6 +29,15 @@ Result<bool> Read(SessionPool& pool, const PostgresStatement& statement = kGood)
   });
 }
 
+void TakeAtOnce(SessionPool& pool, int sessions) {
+  std::vector<SessionPool::Lease> leases;
+  for (int i = 0; i < sessions; ++i) {
+    Result<SessionPool::Lease> lease = pool.Take();
+    ASSERT_TRUE(lease.ok()) << lease.status().message();
+    leases.push_back(std::move(lease).value());
+  }
+}
+
 class SessionPoolTest : public testing::Test {
  protected:
   // Makes a role that may have `connections` at a time, and returns its address.
@@ -109,14 +118,7 @@ TEST_F(SessionPoolTest, UsesWhatTheServerGives) {
 
 TEST_F(SessionPoolTest, AServerThatHasEndedAllConnectionsCostsNoRead) {
   SessionPool pool(database_.conninfo(), {.least = 4, .most = 4}, kPatience);
-  {
-    std::vector<SessionPool::Lease> leases;
-    for (int i = 0; i < 4; ++i) {
-      Result<SessionPool::Lease> lease = pool.Take();
-      ASSERT_TRUE(lease.ok()) << lease.status().message();
-      leases.push_back(std::move(lease).value());
-    }
-  }
+  TakeAtOnce(pool, 4);
   database_.Ask(
       "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE datname = current_database() AND pid <> "
       "pg_backend_pid()");
@@ -158,14 +160,7 @@ TEST_F(SessionPoolTest, ACallerThatIsRefusedAloneIsTold) {
 
 TEST_F(SessionPoolTest, GivesConnectionsBackThatAreNotNeeded) {
   SessionPool pool(database_.conninfo(), {.least = 2, .most = 4}, kPatience);
-  {
-    std::vector<SessionPool::Lease> leases;
-    for (int i = 0; i < 4; ++i) {
-      Result<SessionPool::Lease> lease = pool.Take();
-      ASSERT_TRUE(lease.ok()) << lease.status().message();
-      leases.push_back(std::move(lease).value());
-    }
-  }
+  TakeAtOnce(pool, 4);
   const TimePoint now = Clock::System().Now();
   pool.CloseIdle(now);
   EXPECT_EQ(pool.Stats().open, 4U);
