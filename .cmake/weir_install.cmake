@@ -67,8 +67,8 @@ if(WEIR_PROGRAM)
   # What a package takes, which has no use for the libraries. Where systemd looks under a prefix of /usr or /usr/local.
   install(TARGETS weir COMPONENT program)
   install(FILES deploy/weir-relay.service deploy/weir-gate.service DESTINATION lib/systemd/system COMPONENT program)
-  install(FILES deploy/grafana/weir.json deploy/prometheus/weir.rules.yml DESTINATION ${CMAKE_INSTALL_DATADIR}/weir
-          COMPONENT program)
+  install(FILES deploy/grafana/weir.json deploy/prometheus/weir.rules.yml relay/store/postgres/partitions.sql
+          DESTINATION ${CMAKE_INSTALL_DATADIR}/weir COMPONENT program)
   # The program tells its man pages and how it is completed, when it is installed.
   install(CODE "execute_process(COMMAND ${PROJECT_SOURCE_DIR}/.cmake/shared-files $<TARGET_FILE:weir>
                                         ${PROJECT_BINARY_DIR}/shared COMMAND_ERROR_IS_FATAL ANY)" COMPONENT program)

@@ -2,20 +2,16 @@
 
 #include <fstream>
 #include <sstream>
-#include <stdexcept>
 
 #include "tests/fixtures/random_nostr.h"
 
 namespace weir {
 
 void AddPartitionProcedures(const PostgresDatabase& database) {
-  std::stringstream page;
-  page << std::ifstream(WEIR_SOURCE_DIR "/relay/SEVERAL.md").rdbuf();
-  const std::string text = page.str();
-  const std::string opening = "```sql\nCREATE OR REPLACE VIEW weir_partitions";
-  const size_t begin = text.find(opening);
-  if (begin == std::string::npos) throw std::runtime_error("SEVERAL.md prints no procedures");
-  database.Ask(text.substr(begin + 7, text.find("\n```", begin) - begin - 7));
+  std::ifstream file(WEIR_SOURCE_DIR "/relay/store/postgres/partitions.sql");
+  std::stringstream procedures;
+  procedures << file.rdbuf();
+  database.Ask(procedures.str());
 }
 
 void Cut(const PostgresDatabase& database, uint64_t second, const std::string& name) {

@@ -1,4 +1,4 @@
-// Makes the tables of a database partitioned, with the procedures that relay/SEVERAL.md prints.
+// Makes the tables of a database partitioned, with the procedures of partitions.sql.
 #pragma once
 
 #include <cstdint>
