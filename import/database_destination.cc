@@ -37,6 +37,7 @@ Result<std::unique_ptr<Destination>> OpenDatabaseDestination(const RelayConfigur
                                                              const DestinationOptions& options,
                                                              Destination::OnSettled on_settled) {
   StorageOptions storage{.settings = configuration.storage, .data_dir = configuration.data_dir, .for_import = true};
+  storage.max_disk_bytes = configuration.retention.max_disk_bytes();
   if (!configuration.relay.url.empty()) storage.own_urls.push_back(configuration.relay.url);
   Result<std::unique_ptr<Storage>> opened = Storage::Open(storage);
   if (!opened.ok()) return opened.status();

@@ -73,6 +73,7 @@ ServerSettings AtPathOf(std::string_view url, ServerSettings settings) {
 
 StorageOptions StorageOf(const RelayConfiguration& configuration, const std::string& address) {
   StorageOptions options{.settings = configuration.storage, .data_dir = configuration.data_dir, .address = address};
+  options.max_disk_bytes = configuration.retention.max_disk_bytes();
   options.searched_kinds = ParseSearchedKinds(configuration.relay.search_kinds).value();
   if (!configuration.relay.url.empty()) options.own_urls.push_back(configuration.relay.url);
   return options;

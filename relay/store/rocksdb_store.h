@@ -42,6 +42,7 @@ void Declare(SettingTable& table, StoreSettings& settings);
 struct StoreOptions {
   std::string path;                              // the database's directory
   uint64_t memory_target_bytes = 1400ull << 20;  // memory of the whole program, from which RocksDB's share is computed
+  uint64_t max_disk_bytes = 0;                   // the disk budget, from which follow the buffers; 0: none
   StoreSettings settings;
   // Addresses of this relay. A request to vanish (NIP-62) is carried out if it names one of them, or ALL_RELAYS.
   std::vector<std::string> own_urls;

@@ -16,8 +16,13 @@ using rocksdb::ColumnFamilyDescriptor;
 using rocksdb::ColumnFamilyOptions;
 
 // Small buffers keep the memory of inserts in the processor's caches, and the memory of a burst low. The index has
-// smaller buffers: in a batch of 256 an event costs 13.9 µs with 4 MiB and 15.5 µs with 8 MiB.
-uint64_t WriteBufferBytes(uint64_t target) { return std::clamp<uint64_t>(target / 128, 1 << 20, 8 << 20); }
+// smaller buffers: in a batch of 256 an event costs 13.9 µs with 4 MiB and 15.5 µs with 8 MiB. L0 and L1 may have some
+// twenty buffers, with removed events that take space until a compaction goes deeper, so a disk budget has a thousand.
+uint64_t WriteBufferBytes(const StoreOptions& options) {
+  uint64_t bytes = options.memory_target_bytes / 128;
+  if (options.max_disk_bytes > 0) bytes = std::min(bytes, options.max_disk_bytes / 1000);
+  return std::clamp<uint64_t>(bytes, 1 << 20, 8 << 20);
+}
 
 // Filters and indexes of tables are in the block cache, so that the memory target covers them.
 BlockBasedTableOptions Table() {
@@ -131,7 +136,7 @@ rocksdb::DBOptions DatabaseOptions(const StoreOptions& options) {
 }
 
 std::vector<ColumnFamilyDescriptor> Families(const StoreOptions& options) {
-  const uint64_t buffer = WriteBufferBytes(options.memory_target_bytes);
+  const uint64_t buffer = WriteBufferBytes(options);
   const uint64_t index_buffer = options.for_import ? buffer : buffer / 2;
   const int trigger = options.for_import ? kDeepTrigger : kUsualTrigger;
   return {ColumnFamilyDescriptor(rocksdb::kDefaultColumnFamilyName, FormatOptions()),

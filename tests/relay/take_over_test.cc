@@ -26,7 +26,7 @@ class TakeOverTest : public testing::Test {
     EXPECT_EQ(pipe(ready), 0);
     const pid_t child = fork();
     if (child == 0) {
-      if (stubborn) signal(SIGTERM, SIG_IGN);
+      signal(SIGTERM, stubborn ? SIG_IGN : SIG_DFL);  // commands that another test ran may have set it
       auto lock = LockFile::Take(directory_);
       const char byte = lock.ok() ? 'y' : 'n';
       if (write(ready[1], &byte, 1) != 1) _exit(1);

@@ -24,6 +24,7 @@ class RocksDbStorage final : public Storage {
     StoreOptions store;
     store.path = options.data_dir + "/events";
     store.memory_target_bytes = target_bytes;
+    store.max_disk_bytes = options.max_disk_bytes;
     store.settings = settings.rocksdb;
     // An import notes in its checkpoint which events are saved, and --resume skips these events. So they must be on
     // disk before, whatever WEIR_DB_SYNC allows. This costs one sync for each write of some thousand events.
