@@ -158,7 +158,7 @@ Counted Count(const EventStore& store, const std::vector<Filter>& filters, Work 
   options.visible = [](EventView event) { return event.kind() != kHidden; };
   const double start = ProcessorSeconds();
   const std::unique_ptr<Query> query = store.Find(filters, options);
-  Counting counting("count", filters, most, sampled);
+  Counting counting("count", filters, 0, most, sampled);
   for (Progress progress = Progress::kMore; progress == Progress::kMore;) {
     const Result<Progress> next = counting.Next(store, query.get(), kTurnWork);
     if (!next.ok()) Fail(next.status());
