@@ -1,6 +1,6 @@
 // Measures how far the estimates of large COUNTs are from the truth, and what they cost (relay/protocol/counting.h).
 //
-//   count_error [events = 1000000 [directory = count_error.data [seed = 1]]]
+//   count_error [events = 1000000 [place = count_error.data [seed = 1]]]
 //
 // The events are invented, with the shapes that make a sample bad: kinds that came into use late, floods of one author
 // that arrived together, an import of old events, lists that were replaced (their serials have no event any more),
@@ -8,7 +8,7 @@
 // Then the code that the relay uses counts a tenth of it and estimates the rest, with a hundredth, a 25th and a fifth
 // of the work that the relay may spend on a sample.
 //
-// The directory is made anew.
+// The place is a directory, which is made anew, or the address of an empty PostgreSQL database (postgres://…).
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
@@ -25,6 +25,7 @@
 #include "relay/nostr/event_parser.h"
 #include "relay/nostr/signature.h"
 #include "relay/protocol/counting.h"
+#include "relay/store/postgres/postgres_store.h"
 #include "relay/store/rocksdb_store.h"
 
 namespace weir {
@@ -158,7 +159,7 @@ Counted Count(const EventStore& store, const std::vector<Filter>& filters, Work 
   options.visible = [](EventView event) { return event.kind() != kHidden; };
   const double start = ProcessorSeconds();
   const std::unique_ptr<Query> query = store.Find(filters, options);
-  Counting counting("count", filters, most, sampled);
+  Counting counting("count", filters, 0, most, sampled);
   for (Progress progress = Progress::kMore; progress == Progress::kMore;) {
     const Result<Progress> next = counting.Next(store, query.get(), kTurnWork);
     if (!next.ok()) Fail(next.status());
@@ -211,12 +212,21 @@ void MeasureSketch(const EventStore& store) {
               1e9 * seconds / (kRounds * static_cast<double>(keys.size())), sketch.ToHex().substr(0, 4).c_str());
 }
 
-void Run(size_t events, const std::string& directory, uint64_t seed) {
-  std::filesystem::remove_all(directory);
-  Result<std::unique_ptr<RocksDbStore>> opened =
-      RocksDbStore::Open({.path = directory, .settings = {.sync = SyncMode::kOff}});
-  if (!opened.ok()) Fail(opened.status());
-  const std::unique_ptr<RocksDbStore> store = std::move(opened).value();
+template <typename Store>
+std::unique_ptr<EventStore> Opened(Result<std::unique_ptr<Store>> store) {
+  if (!store.ok()) Fail(store.status());
+  return std::move(store).value();
+}
+
+std::unique_ptr<EventStore> Open(const std::string& place) {
+  if (place.starts_with("postgres"))
+    return Opened(PostgresStore::Open({.conninfo = place, .settings = {.origin = "count_error"}}));
+  std::filesystem::remove_all(place);
+  return Opened(RocksDbStore::Open({.path = place, .settings = {.sync = SyncMode::kOff}}));
+}
+
+void Run(size_t events, const std::string& place, uint64_t seed) {
+  const std::unique_ptr<EventStore> store = Open(place);
   Population people(seed, events);
   for (std::vector<Event> next = people.Next(); !next.empty(); next = people.Next()) {
     std::vector<SaveResult> results(next.size());
@@ -232,7 +242,7 @@ void Run(size_t events, const std::string& directory, uint64_t seed) {
 }  // namespace weir
 
 int main(int argc, char** argv) {
-  const weir::Arguments arguments(argc, argv,
-                                  "count_error [events = 1000000 [directory = count_error.data [seed = 1]]]", 3);
+  const weir::Arguments arguments(argc, argv, "count_error [events = 1000000 [place = count_error.data [seed = 1]]]",
+                                  3);
   weir::Run(arguments.Count(0, 1'000'000), arguments.Text(1, "count_error.data"), arguments.Count(2, 1));
 }

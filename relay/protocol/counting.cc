@@ -1,5 +1,7 @@
 #include "relay/protocol/counting.h"
 
+#include <vector>
+
 #include "relay/nostr/messages.h"
 
 namespace weir {
@@ -20,19 +22,27 @@ Result<Progress> Counting::Next(const EventStore& store, Query* query, Work most
     const bool is_over = progress.ok() && progress.value() == Progress::kDone;
     if (is_over && has_search_ && !query->complete()) refusal_ = kNotBuilt;
     if (!progress.ok() || is_over || query->work() <= most_counted_) return progress;
-    if (has_search_ || !store.has_dense_serials()) {
-      refusal_ = kLooksAtTooMuch;
-      return Progress::kDone;
-    }
-    query->Suspend();
-    estimate_.emplace(store, *query, counted_);
-    return Progress::kMore;
+    if (Status begun = BeginEstimate(store, *query); !begun.ok()) return begun;
+    return estimate_ ? Progress::kMore : Progress::kDone;
   }
   Result<Progress> progress = estimate_->Next(most);
   const bool is_over = !progress.ok() || progress.value() == Progress::kDone;
   if (is_over || query->work() + estimate_->work() <= most_counted_ + most_sampled_) return progress;
   if (estimate_->error() > kMostError) refusal_ = kLooksAtTooMuch;
   return Progress::kDone;
+}
+
+Status Counting::BeginEstimate(const EventStore& store, Query& query) {
+  query.Suspend();
+  Result<std::vector<EventGroups>> groups = std::vector<EventGroups>();
+  if (!has_search_) groups = store.Groups(query.moment());
+  if (!groups.ok()) return groups.status();
+  if (groups.value().empty()) {
+    refusal_ = kLooksAtTooMuch;
+  } else {
+    estimate_.emplace(std::move(groups).value(), query, counted_, random_);
+  }
+  return {};
 }
 
 std::string Counting::TakeAnswer() {

@@ -3,9 +3,9 @@
 // First it counts each event that the query finds. If that takes more work than visiting two million events, it
 // estimates the rest from a sample (relay/store/count_estimate.h), with up to a quarter of that work in addition; the
 // answer then says "approximate". If the sample leaves a standard error of more than 10 %, it gives up. It also gives
-// up on a store that cannot be sampled, which is the one on PostgreSQL, and if a filter has a search (NIP-50), because
-// finding the words of a sample would take as long as the search. A search is counted only if the index has the words
-// of all events.
+// up on a store that cannot be sampled, such as a PostgreSQL with a partition on another server, and if a filter has a
+// search (NIP-50), because finding the words of a sample would take as long as the search. A search is counted only if
+// the index has the words of all events.
 //
 // A count for one filter with one tag value also has a sketch of the authors (relay/nostr/author_sketch.h), but an
 // estimate has none: a client could not see that it is the sketch of a part of the events, and would merge it with
@@ -37,10 +37,12 @@ class Counting final : public Gathering {
   // The most work of an estimate after that.
   static constexpr Work kMostSampled = kMostCounted / 4;
 
-  // `subscription` is the id of the COUNT. A measurement passes other bounds than those of the relay.
-  explicit Counting(std::string subscription, std::span<const Filter> filters, Work most_counted = kMostCounted,
-                    Work most_sampled = kMostSampled)
+  // `subscription` is the id of the COUNT. `random` decides which events are sampled. A measurement passes other bounds
+  // than those of the relay.
+  Counting(std::string subscription, std::span<const Filter> filters, uint64_t random, Work most_counted = kMostCounted,
+           Work most_sampled = kMostSampled)
       : subscription_(std::move(subscription)),
+        random_(random),
         most_counted_(most_counted),
         most_sampled_(most_sampled),
         sketch_(AuthorSketch::For(filters)),
@@ -56,7 +58,10 @@ class Counting final : public Gathering {
   std::string TakeAnswer() override;
 
  private:
+  Status BeginEstimate(const EventStore& store, Query& query);
+
   const std::string subscription_;
+  const uint64_t random_;
   const Work most_counted_;
   const Work most_sampled_;
   uint64_t counted_ = 0;

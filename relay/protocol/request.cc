@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <boost/asio/post.hpp>
 #include <exception>
+#include <random>
 #include <utility>
 
 #include "relay/account/work.h"
@@ -58,7 +59,7 @@ size_t FrameBytesOf(const RelayContext& context, const std::string& subscription
 
 std::unique_ptr<Gathering> MakeGathering(const RelayContext& context, const std::string& name,
                                          const std::vector<Filter>& filters, Verb verb, std::string message) {
-  if (verb == Verb::kCount) return std::make_unique<Counting>(name, filters);
+  if (verb == Verb::kCount) return std::make_unique<Counting>(name, filters, std::random_device()());
   if (verb != Verb::kNegOpen) return nullptr;
   const bool has_limit = std::ranges::any_of(filters, [](const Filter& filter) { return filter.limit.has_value(); });
   return std::make_unique<SyncDialogue>(name, std::move(message), has_limit, context.settings.max_sync_events,

@@ -8,7 +8,6 @@
 namespace weir {
 namespace {
 
-constexpr uint64_t kSerialsOfGroup = 16;
 // The fewest groups of an estimate. From fewer, it is not known how much they differ.
 constexpr uint64_t kFewestGroups = 64;
 constexpr double kGoodError = 0.01;
@@ -16,17 +15,16 @@ constexpr double kGoodError = 0.01;
 // prove that the store has none.
 constexpr double kUnseen = 4;
 
-uint64_t GroupsOf(Serial last) { return (last.number + kSerialsOfGroup - 1) / kSerialsOfGroup; }
-
 }  // namespace
 
 // The next group is always that which follows by the golden section, so the first groups, however many they are, are
 // evenly spread.
-CountEstimate::CountEstimate(const EventStore& store, Query& query, uint64_t counted)
-    : store_(store), query_(query), counted_(counted) {
-  for (const Serial& last : query.moment().last()) groups_ += GroupsOf(last);
+CountEstimate::CountEstimate(std::vector<EventGroups> groups, Query& query, uint64_t counted, uint64_t random)
+    : all_(std::move(groups)), query_(query), counted_(counted) {
+  for (const EventGroups& some : all_) groups_ += some.count;
   step_ = std::max<uint64_t>(1, static_cast<uint64_t>(0.6180339887 * WholeGroups()));
   while (std::gcd(step_, groups_) > 1) ++step_;
+  next_ = random % std::max<uint64_t>(1, groups_);
 }
 
 Result<Progress> CountEstimate::Next(Work most) {
@@ -37,19 +35,14 @@ Result<Progress> CountEstimate::Next(Work most) {
       next_ = (next_ + step_) % groups_;
     }
     if (Status status = ReadOn(most - spent); !status.ok()) return status;
-    if (group_->first > group_->last) Finish();
   }
   return read_ == groups_ || error() <= kGoodError ? Progress::kDone : Progress::kMore;
 }
 
 CountEstimate::Group CountEstimate::GroupAt(uint64_t number) const {
-  for (const Serial& last : query_.moment().last()) {
-    const uint64_t groups = GroupsOf(last);
-    if (number < groups) {
-      const uint64_t first = number * kSerialsOfGroup + 1;
-      return {.origin = last.origin, .first = first, .last = std::min(first + kSerialsOfGroup - 1, last.number)};
-    }
-    number -= groups;
+  for (const EventGroups& some : all_) {
+    if (number < some.count) return {.of = &some, .number = number};
+    number -= some.count;
   }
   return {};
 }
@@ -57,23 +50,19 @@ CountEstimate::Group CountEstimate::GroupAt(uint64_t number) const {
 // Reads the rest of the group, or some events of it.
 Status CountEstimate::ReadOn(Work most) {
   Group& group = *group_;
-  Moment after;
-  Moment until;
-  after.Advance({group.origin, group.first - 1});
-  until.Advance({group.origin, group.last});
   bool stopped = false;
   const Work matched_before = query_.work();
-  Work reading = kSeekWork;
-  Status status = store_.ScanAll(after, until, [&](Serial serial, EventView event) {
+  Work reading = group.of->work;
+  Status status = group.of->read(group.number, group.place, [&](uint64_t place, Serial serial, EventView event) {
     reading += kRecordWork + event.record().size() * kRecordByteWork;
-    const std::optional<bool> found = query_.WouldFind(event, most);
-    group.first = serial.number + (found ? 1 : 0);
+    const std::optional<bool> found = query_.moment().Has(serial) ? query_.WouldFind(event, most) : false;
+    if (found) group.place = place;
     if (found.value_or(false)) ++group.matches;
     stopped = !found || reading + (query_.work() - matched_before) >= most;
     return !stopped;
   });
   work_ += reading;
-  if (!stopped) group.first = group.last + 1;
+  if (status.ok() && !stopped) Finish();
   return status;
 }
 

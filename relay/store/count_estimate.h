@@ -1,10 +1,15 @@
 // CountEstimate: estimates how many events match a query that is too large to be carried out to its end.
 //
 // The query has found some events and has looked no further than a place in its order. The estimate adds how many it
-// would find behind that place. For this it reads a sample of the store: groups of 16 events that were saved one after
-// another (their serials follow each other), evenly spread over all serials of the query's moment. If m of W groups
-// were read, and s events of them would be found (Query::WouldFind), then about s * W / m are to be found in all. So
-// the estimate needs no index, and it has the same error for all filters that match the same part of the store.
+// would find behind that place. For this it reads a sample of the store: some of the groups into which the store
+// divides its events (EventStore::Groups), evenly spread over all groups. If m of W groups were read, and s events of
+// them are in the query's moment and would be found (Query::WouldFind), then about s * W / m are to be found in all.
+// So the estimate needs no index, and it has the same error for all filters that match the same part of the store.
+//
+// A sample of m groups has no bias, however different the groups are, and however many are empty: each event is in one
+// group, and the first group is chosen at random, which gives each group the same chance m / W of being in the sample.
+// So the expected s is the true number times m / W. A group may also have rows that are dead or too new: it only has
+// fewer matches then. The sample ends once its error is small, so m depends on s, which may add a part of that error.
 //
 // The standard error follows from how much the groups differ. The estimate is done once that error is at most 1 % of
 // the total, or once all groups were read. A set that is rare in the store needs more groups: for an error of 5 %,
@@ -20,6 +25,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "relay/store/event_store.h"
 
@@ -27,9 +33,12 @@ namespace weir {
 
 class CountEstimate {
  public:
-  // REQUIRES: store.has_dense_serials(). `query` has found `counted` events so far; Query::Next must have succeeded
-  // once, and must not be called any more. The store and the query must live as long as Next is called.
-  CountEstimate(const EventStore& store, Query& query, uint64_t counted);
+  // `groups` are those of the query's moment. `query` has found `counted` events so far; Query::Next must have
+  // succeeded once, and must not be called any more. `random` decides which groups are read. The store and the query
+  // must live as long as Next is called.
+  CountEstimate(std::vector<EventGroups> groups, Query& query, uint64_t counted, uint64_t random);
+  CountEstimate(const CountEstimate&) = delete;
+  CountEstimate& operator=(const CountEstimate&) = delete;
 
   // Reads some groups, with about the work `most`. Returns kDone when the estimate is as good as it gets.
   Result<Progress> Next(Work most);
@@ -42,11 +51,10 @@ class CountEstimate {
   Work work() const { return work_; }
 
  private:
-  // Serials of one origin. The next one to be read is `first`.
   struct Group {
-    uint32_t origin = 0;
-    uint64_t first = 0;
-    uint64_t last = 0;
+    const EventGroups* of = nullptr;
+    uint64_t number = 0;
+    uint64_t place = 0;  // that of the last event which was judged
     uint64_t matches = 0;
   };
 
@@ -55,7 +63,7 @@ class CountEstimate {
   void Finish();
   double WholeGroups() const { return static_cast<double>(groups_); }
 
-  const EventStore& store_;
+  const std::vector<EventGroups> all_;
   Query& query_;
   const uint64_t counted_;
 

@@ -13,6 +13,8 @@ namespace {
 // a write. No batch of an import reaches it.
 constexpr Work kLargeWriteWork = 256 * kTurnWork;
 
+constexpr uint64_t kSerialsOfGroup = 16;
+
 }  // namespace
 
 Result<OwedPiece> EventStore::RemoveAuthor(const PublicKey&, std::string*, Work) {
@@ -55,6 +57,23 @@ Result<uint64_t> EventStore::Delete(std::span<const EventId> ids) {
     removed += piece.value().removed;
   }
   return removed;
+}
+
+Result<std::vector<EventGroups>> EventStore::Groups(const Moment& moment) const {
+  std::vector<EventGroups> groups;
+  for (const Serial& last : moment.last()) {
+    const auto read = [this, origin = last.origin](uint64_t group, uint64_t after, const EventGroups::Visit& visit) {
+      const uint64_t before = group * kSerialsOfGroup;
+      Moment from;
+      Moment until;
+      from.Advance({origin, before + after});
+      until.Advance({origin, before + kSerialsOfGroup});
+      return ScanAll(from, until,
+                     [&](Serial serial, EventView event) { return visit(serial.number - before, serial, event); });
+    };
+    groups.push_back({.count = (last.number + kSerialsOfGroup - 1) / kSerialsOfGroup, .read = read});
+  }
+  return groups;
 }
 
 Result<bool> EventStore::Has(const EventId& id) const {

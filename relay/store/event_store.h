@@ -178,6 +178,17 @@ struct StoreSizes {
   uint64_t damaged_reads = 0;
 };
 
+// Groups of stored events, numbered from 0. Sampled groups stand for all events (count_estimate.h).
+struct EventGroups {
+  // Returns false to stop. `place` is that of the event in its group; the first place is 1.
+  using Visit = std::function<bool(uint64_t place, Serial serial, EventView event)>;
+
+  uint64_t count = 0;
+  Work work = kSeekWork;  // the work of reading a group, in addition to that of its events
+  // Calls `visit` for each event of the group behind the place `after`, in the order of their places.
+  std::function<Status(uint64_t group, uint64_t after, const Visit& visit)> read;
+};
+
 class EventStore {
  public:
   virtual ~EventStore() = default;
@@ -297,9 +308,11 @@ class EventStore {
   // Returns a sentence for the operator if events that were saved before may be lost; empty if no loss is known.
   virtual std::string loss() const { return {}; }
 
-  // Returns true if most serials up to that of the last event belong to an event or did so once, so that groups of
-  // serials are a sample of the events (count_estimate.h). On PostgreSQL serials begin with the time of the start.
-  virtual bool has_dense_serials() const { return false; }
+  // Divides the events of the moment into groups: each event is in one group, and stays there until it is removed. A
+  // group may be empty, and may have events that were saved later. On RocksDB a group has 16 serials that follow each
+  // other; on PostgreSQL, where serials begin with the time of the start, it is a page of the table. Returns none if
+  // the events cannot be divided. The store must outlive the groups.
+  virtual Result<std::vector<EventGroups>> Groups(const Moment& moment) const;
 };
 
 // Returns the result of `work()`, or an error if it throws a std::exception, for example because memory runs out. Meant

@@ -100,7 +100,6 @@ class RocksDbStore final : public EventStore {
   StoreSizes Sizes() const override;
   uint64_t RemovedBytes() const override;
   std::string loss() const override;
-  bool has_dense_serials() const override { return true; }
 
   // Used by the throttle and its RocksDbMonitor, which must be destroyed before the store.
   rocksdb::DB* db() const;

@@ -100,6 +100,8 @@ class PostgresStore final : public EventStore {
   Result<Moment> Now() const override;
   Status ScanAll(const Moment& after, const Moment& until,
                  const std::function<bool(Serial serial, EventView event)>& visit) const override;
+  // A group is a page of the table, or of a partition. None can be made if a partition lies on another server.
+  Result<std::vector<EventGroups>> Groups(const Moment& moment) const override;
   Status Flush() override { return {}; }
   StoreSizes Sizes() const override;
 
@@ -176,6 +178,7 @@ class PostgresStore final : public EventStore {
   Status ReadWordSizes(PostgresSession& session, Duration patience);
   Result<std::vector<bool>> FindStored(std::span<const EventId> ids, const PostgresStatement& statement,
                                        const PostgresValues& values) const;
+  Status ReadPage(uint64_t page, uint64_t after, int64_t first, int64_t last, const EventGroups::Visit& visit) const;
   void Count(const PostgresEdit& edit);
   void Confirm(PostgresOrigin& origin, const PostgresEdit& edit);
 

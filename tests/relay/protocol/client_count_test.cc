@@ -66,7 +66,7 @@ TEST_F(ClientCountTest, ASetThatIsTooLargeIsEstimated) {
 
 TEST_F(ClientCountTest, AStoreThatCannotBeSampledMakesNoEstimates) {
   StoreTooMuch(300, 100);
-  store_.SetSparse();
+  store_.HaveNoGroups();
   Seat& client = Connect();
   EXPECT_TRUE(Ask(client, CountOf(R"({"kinds":[1]})")).starts_with(R"(["CLOSED","n","restricted: this looks at too)"));
 }

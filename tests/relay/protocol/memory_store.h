@@ -109,9 +109,12 @@ class MemoryStore final : public EventStore {
   }
   Status Flush() override { return {}; }
   StoreSizes Sizes() const override { return {}; }
-  bool has_dense_serials() const override { return dense_; }
+  Result<std::vector<EventGroups>> Groups(const Moment& moment) const override {
+    if (!has_groups_) return std::vector<EventGroups>();
+    return EventStore::Groups(moment);
+  }
   // Makes the store one that cannot be sampled.
-  void SetSparse() { dense_ = false; }
+  void HaveNoGroups() { has_groups_ = false; }
 
  private:
   class Walk final : public Query {
@@ -216,7 +219,7 @@ class MemoryStore final : public EventStore {
   std::shared_ptr<std::atomic<uint64_t>> held_bytes_ = std::make_shared<std::atomic<uint64_t>>(0);
   std::shared_ptr<std::atomic<bool>> throws_ = std::make_shared<std::atomic<bool>>(false);
   std::atomic<Work> event_work_ = kRecordWork;
-  std::atomic<bool> dense_ = true;
+  std::atomic<bool> has_groups_ = true;
   std::shared_ptr<std::atomic<Work>> match_work_ = std::make_shared<std::atomic<Work>>(0);
 };
 

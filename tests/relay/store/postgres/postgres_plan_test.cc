@@ -8,7 +8,7 @@
 #include "relay/nostr/filter_reader.h"
 #include "tests/fixtures/has_text.h"
 #include "tests/fixtures/random_nostr.h"
-#include "tests/relay/store/postgres/postgres_fixture.h"
+#include "tests/relay/store/postgres/partitions.h"
 #include "tests/relay/store/store_fixture.h"
 
 namespace weir {
@@ -83,6 +83,34 @@ TEST_F(PostgresPlanTest, EveryShapeIsAWalkOfAnIndexWithoutASort) {
       EXPECT_TRUE(Has(plans, std::string(" using ") + shape.index + " ")) << shape.filter << plans;
       ExpectNone(plans, {"Sort", "Seq Scan on weir_events", "Seq Scan on weir_tags", "Hash", "Bitmap"});
     }
+  }
+}
+
+// The server reads no more of the table than the page, although an index looks cheaper while the table is small.
+TEST_F(PostgresPlanTest, AGroupIsReadByThePlacesOfItsPage) {
+  AddPartitionProcedures(database_);
+  for (uint64_t cuts = 0; cuts < 2; ++cuts) {
+    std::vector<PlainEvent> events;
+    for (uint64_t i = 0; i < 500; ++i) events.push_back(Plain(Author(i % 30), kStart + 1000 * cuts + i, 1));
+    SaveAll(*store_, events);
+    const Result<Moment> now = store_->Now();
+    const size_t before = SharedPostgres().Log().size();
+    const Result<std::vector<EventGroups>> groups = store_->Groups(now.value());
+    ASSERT_TRUE(groups.ok()) << groups.status().message();
+    ASSERT_EQ(groups.value().size(), 1 + cuts);
+    uint64_t read = 0;
+    for (const EventGroups& some : groups.value()) {
+      ASSERT_GT(some.count, 10U);
+      const auto visit = [&](uint64_t, Serial, EventView) { return ++read > 0; };
+      ASSERT_TRUE(some.read(some.count / 2, 0, visit).ok());
+    }
+    EXPECT_GT(read, 5U);
+    EXPECT_LT(read, 100U);
+    const std::string plans = SharedPostgres().Log().substr(before);
+    EXPECT_TRUE(Has(plans, "Tid Range Scan on weir_events")) << plans;
+    EXPECT_EQ(Has(plans, "Subplans Removed: 1"), cuts > 0) << plans;
+    ExpectNone(plans, {"Seq Scan on weir_events", " using weir_events"});
+    Cut(database_, kStart + 1000 * (cuts + 1), "p" + std::to_string(cuts + 1));
   }
 }
 

@@ -30,6 +30,18 @@ void MustSave(EventStore& store, const std::vector<Event>& events) {
   ASSERT_TRUE(saved.ok()) << saved.message();
 }
 
+// Some databases with PostgreSQL's protocol have no places of rows; the server says of a view what these say.
+TEST(PostgresGroupsTest, ADatabaseWithoutPagesHasNone) {
+  const PostgresDatabase database;
+  const auto store = MustOpen(database.Options());
+  MustSave(*store, {WrapFor(1, 1)});
+  EXPECT_EQ(store->Groups({}).value().size(), 1U);
+  database.Ask("ALTER TABLE weir_events RENAME TO events; CREATE VIEW weir_events AS SELECT * FROM events");
+  const Result<std::vector<EventGroups>> groups = MustOpen(database.Options("there"))->Groups({});
+  ASSERT_TRUE(groups.ok()) << groups.status().message();
+  EXPECT_EQ(groups.value().size(), 0U);
+}
+
 // The table knows a hash of eight bytes, and another key may be found that has the same one.
 TEST(PostgresVanishTest, WrapsForOthersOfTheSameHashStay) {
   const PostgresDatabase database;

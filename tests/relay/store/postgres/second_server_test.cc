@@ -66,6 +66,17 @@ TEST_F(SecondServerTest, OldEventsAreReadSavedAndRemovedThere) {
   EXPECT_EQ(Found(*store, R"({"#t":["x"]})"), 20U);
 }
 
+// Pages of a table on another server cannot be read alone.
+TEST_F(SecondServerTest, TheEventsAreNoSampleBesideAPartitionThere) {
+  const auto store = MustOpen(Options());
+  MakePartitions(database_, {kCut});
+  SaveAll(*store, {Plain(Author(1), 10, 1), Plain(Author(1), 2000, 1)});
+  const Result<Moment> now = store->Now();
+  EXPECT_EQ(store->Groups(now.value()).value().size(), 2U);
+  Move();
+  EXPECT_EQ(store->Groups(now.value()).value().size(), 0U);
+}
+
 // A connection asks the second server when it plans a statement, and when a plan looks at the partition there.
 TEST_F(SecondServerTest, WithoutItKnownStatementsGoOnElsewhereAndAllDoOnceItsPartitionIsDetached) {
   const auto store = MustOpen(Options());
