@@ -109,7 +109,6 @@ BENCHMARK(RocksDbSample)
     ->ArgNames({"loaded", "step_ms"})
     ->ArgsProduct({{0, 1}, {1, 100, 1100}})
     ->Unit(benchmark::kMicrosecond)
-    ->MinTime(2)
     ->UseRealTime();
 
 }  // namespace

@@ -63,7 +63,7 @@ struct StorageOptions {
   std::vector<std::string> own_urls;  // addresses of this relay (StoreOptions in rocksdb_store.h)
   // The kinds whose content can be searched (StoreOptions in rocksdb_store.h, PostgresStoreOptions).
   std::optional<std::vector<uint16_t>> searched_kinds;
-  std::string address;  // the URL at which this program listens; empty if there is none
+  std::string address;          // the URL at which this program listens; empty if there is none
   uint64_t max_disk_bytes = 0;  // the disk budget (StoreOptions in rocksdb_store.h)
   // True for an import: no client reads meanwhile, saved events must be on disk when the call that saves them returns,
   // and they are not announced to other relays.
