@@ -52,18 +52,19 @@ Status CountEstimate::ReadOn(Work most) {
   Group& group = *group_;
   bool stopped = false;
   const Work matched_before = query_.work();
-  Work reading = group.of->work;
-  Status status = group.of->read(group.number, group.place, [&](uint64_t place, Serial serial, EventView event) {
-    reading += kRecordWork + event.record().size() * kRecordByteWork;
-    const std::optional<bool> found = query_.moment().Has(serial) ? query_.WouldFind(event, most) : false;
-    if (found) group.place = place;
-    if (found.value_or(false)) ++group.matches;
-    stopped = !found || reading + (query_.work() - matched_before) >= most;
-    return !stopped;
-  });
-  work_ += reading;
-  if (status.ok() && !stopped) Finish();
-  return status;
+  Work reading = 0;
+  const Result<Work> read =
+      group.of->read(group.number, group.place, [&](uint64_t place, Serial serial, EventView event) {
+        reading += kRecordWork + event.record().size() * kRecordByteWork;
+        const std::optional<bool> found = query_.moment().Has(serial) ? query_.WouldFind(event, most) : false;
+        if (found) group.place = place;
+        if (found.value_or(false)) ++group.matches;
+        stopped = !found || reading + (query_.work() - matched_before) >= most;
+        return !stopped;
+      });
+  work_ += reading + (read.ok() ? read.value() : 0);
+  if (read.ok() && !stopped) Finish();
+  return read.status();
 }
 
 void CountEstimate::Finish() {

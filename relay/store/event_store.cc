@@ -62,14 +62,17 @@ Result<uint64_t> EventStore::Delete(std::span<const EventId> ids) {
 Result<std::vector<EventGroups>> EventStore::Groups(const Moment& moment) const {
   std::vector<EventGroups> groups;
   for (const Serial& last : moment.last()) {
-    const auto read = [this, origin = last.origin](uint64_t group, uint64_t after, const EventGroups::Visit& visit) {
+    const auto read = [this, origin = last.origin](uint64_t group, uint64_t after,
+                                                   const EventGroups::Visit& visit) -> Result<Work> {
       const uint64_t before = group * kSerialsOfGroup;
       Moment from;
       Moment until;
       from.Advance({origin, before + after});
       until.Advance({origin, before + kSerialsOfGroup});
-      return ScanAll(from, until,
-                     [&](Serial serial, EventView event) { return visit(serial.number - before, serial, event); });
+      Status status = ScanAll(
+          from, until, [&](Serial serial, EventView event) { return visit(serial.number - before, serial, event); });
+      if (!status.ok()) return status;
+      return kSeekWork;
     };
     groups.push_back({.count = (last.number + kSerialsOfGroup - 1) / kSerialsOfGroup, .read = read});
   }

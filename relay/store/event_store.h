@@ -184,9 +184,9 @@ struct EventGroups {
   using Visit = std::function<bool(uint64_t place, Serial serial, EventView event)>;
 
   uint64_t count = 0;
-  Work work = kSeekWork;  // the work of reading a group, in addition to that of its events
-  // Calls `visit` for each event of the group behind the place `after`, in the order of their places.
-  std::function<Status(uint64_t group, uint64_t after, const Visit& visit)> read;
+  // Calls `visit` for each event of the group behind the place `after`, in the order of their places. Returns the work
+  // of reading, in addition to that of the events.
+  std::function<Result<Work>(uint64_t group, uint64_t after, const Visit& visit)> read;
 };
 
 class EventStore {
@@ -311,7 +311,7 @@ class EventStore {
   // Divides the events of the moment into groups: each event is in one group, and stays there until it is removed. A
   // group may be empty, and may have events that were saved later. On RocksDB a group has 16 serials that follow each
   // other; on PostgreSQL, where serials begin with the time of the start, it is a page of the table. Returns none if
-  // the events cannot be divided. The store must outlive the groups.
+  // there are no events, or if they cannot be divided. The store must outlive the groups.
   virtual Result<std::vector<EventGroups>> Groups(const Moment& moment) const;
 };
 

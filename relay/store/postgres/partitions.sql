@@ -1,5 +1,5 @@
--- Divides the tables of a shared PostgreSQL by time: relay/SEVERAL.md, "Partitions by time", has the guide. To
--- run all of it again, or that of a newer weir, replaces the procedures and changes no table.
+-- Divides the tables of a shared PostgreSQL by time: relay/SEVERAL.md, "Partitions by time", has the guide. If
+-- you run the file again, or that of a newer weir, it replaces the procedures and changes no table.
 
 CREATE OR REPLACE VIEW weir_partitions AS  -- each has the events from created_at `low` until before `until`
   SELECT substr(relname, 13) AS name, bound[1] AS low, bound[2] AS until, relkind = 'f' AS is_elsewhere

@@ -25,6 +25,7 @@
 #include <utility>
 #include <vector>
 
+#include "config/clock.h"
 #include "config/mutex.h"
 #include "relay/store/event_store.h"
 #include "relay/store/postgres/schema.h"
@@ -59,6 +60,7 @@ struct PostgresStoreOptions {
   // (postgres_word_build.h). The words of other processes stay.
   std::vector<uint16_t> searched_kinds;
   bool is_history = false;  // true: for imports; the subscribers of other relays do not get the saved events
+  const Clock* clock = &Clock::System();  // measures the waits for pages of a sample (Groups)
 };
 
 class PostgresEdit;
@@ -178,7 +180,8 @@ class PostgresStore final : public EventStore {
   Status ReadWordSizes(PostgresSession& session, Duration patience);
   Result<std::vector<bool>> FindStored(std::span<const EventId> ids, const PostgresStatement& statement,
                                        const PostgresValues& values) const;
-  Status ReadPage(uint64_t page, uint64_t after, int64_t first, int64_t last, const EventGroups::Visit& visit) const;
+  Result<Work> ReadPage(uint64_t page, uint64_t after, int64_t first, int64_t last,
+                        const EventGroups::Visit& visit) const;
   void Count(const PostgresEdit& edit);
   void Confirm(PostgresOrigin& origin, const PostgresEdit& edit);
 

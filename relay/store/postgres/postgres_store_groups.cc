@@ -2,13 +2,16 @@
 // does not update events, unless an operator rewrites the table meanwhile. Each statement reads one page, however large
 // the table is, and at most 16 records. A random sample of the server (TABLESAMPLE) would look at the number of each
 // page of the table, in one statement.
+#include <algorithm>
+
 #include "relay/store/postgres/postgres_store.h"
 
 namespace weir {
 namespace {
 
-// A row for the table, or for each partition: its pages, and the first and the last created_at of its events. The
-// number of pages is NULL if they cannot be read: of a table on another server, and of what is no table.
+// Has a row for the table, or for each partition: its pages, and the first and the last created_at of its events, found
+// as the view weir_partitions finds them (partitions.sql). The number of pages is NULL for a table on another server,
+// and for a view.
 constexpr PostgresStatement kPages{
     "pages",
     "SELECT CASE WHEN c.relkind = 'r' AND (bound IS NOT NULL OR NOT c.relispartition)"
@@ -31,7 +34,7 @@ constexpr PostgresStatement kPage{
 // Older servers would walk through the whole table for each page.
 constexpr int kFirstWithRangesOfPlaces = 140000;
 constexpr size_t kMostPageRecords = 16;  // two megabytes, if they are the largest
-// The way to the server and back, and the two statements.
+// Pays for the two statements, and for the way to a server on this machine.
 constexpr Work kPageWork = 50'000;
 
 void QueuePage(PostgresSession& session, uint64_t page, uint64_t after, int64_t first, int64_t last) {
@@ -44,9 +47,10 @@ void QueuePage(PostgresSession& session, uint64_t page, uint64_t after, int64_t 
                            .Int64(kMostPageRecords));
 }
 
-// Returns true for an error of a database that does not know pages, such as YugabyteDB.
-bool KnowsNoPages(const Status& error) {
-  return error.message().find("[0A") != std::string::npos || error.message().find("[42") != std::string::npos;
+// Returns true for the errors by which a database says that it does not know places of rows (ctid): it does not
+// support them, or has no such column, function or operator.
+bool SaysThatItHasNoPlaces(const std::string& code) {
+  return code == "0A000" || code == "42703" || code == "42883" || code == "42846";
 }
 
 }  // namespace
@@ -56,9 +60,8 @@ Result<std::vector<EventGroups>> PostgresStore::Groups(const Moment&) const {
   return readers_.With<Groups>([this](PostgresSession& session) -> Result<Groups> {
     if (session.server_version() < kFirstWithRangesOfPlaces) return Groups();
     session.Queue(kPages);
-    QueuePage(session, 0, 0, 0, 0);  // fails if the database does not know pages
     const Result<std::vector<PostgresRows>> answers = session.Run(options_.settings.timeout);
-    if (!answers.ok()) return KnowsNoPages(answers.status()) ? Result<Groups>(Groups()) : answers.status();
+    if (!answers.ok()) return answers.status();
     const PostgresRows& tables = answers.value()[0];
     Groups groups;
     for (size_t i = 0; i < tables.size(); ++i) {
@@ -68,33 +71,40 @@ Result<std::vector<EventGroups>> PostgresStore::Groups(const Moment&) const {
                                                                                   const EventGroups::Visit& visit) {
         return ReadPage(page, after, first, last, visit);
       };
-      groups.push_back({.count = static_cast<uint64_t>(tables.Int(i, 0)), .work = kPageWork, .read = read});
+      groups.push_back({.count = static_cast<uint64_t>(tables.Int(i, 0)), .read = read});
     }
-    return groups;
+    QueuePage(session, 0, 0, 0, 0);
+    const Result<std::vector<PostgresRows>> tried = session.Run(options_.settings.timeout);
+    if (tried.ok()) return groups;
+    return SaysThatItHasNoPlaces(session.error_code()) ? Result<Groups>(Groups()) : tried.status();
   });
 }
 
-// Holds no connection while `visit` runs.
-Status PostgresStore::ReadPage(uint64_t page, uint64_t after, int64_t first, int64_t last,
-                               const EventGroups::Visit& visit) const {
+// Holds no connection while `visit` runs. The wait counts as work, because it takes a thread: a server that is far away
+// gets fewer pages into a sample, which does not take longer.
+Result<Work> PostgresStore::ReadPage(uint64_t page, uint64_t after, int64_t first, int64_t last,
+                                     const EventGroups::Visit& visit) const {
+  Work work = 0;
   for (bool more = true; more;) {
+    const TimePoint begin = options_.clock->Now();
     const auto read = [&](PostgresSession& session) {
       QueuePage(session, page, after, first, last);
       return session.Run(options_.settings.timeout);
     };
     const Result<std::vector<PostgresRows>> answers = readers_.With<std::vector<PostgresRows>>(read);
     if (!answers.ok()) return answers.status();
+    work += std::max(kPageWork, static_cast<Work>((options_.clock->Now() - begin).count()));
     const PostgresRows& rows = answers.value()[1];
     for (size_t i = 0; i < rows.size(); ++i) {
       after = static_cast<uint64_t>(rows.Int(i, 0));
       const std::string_view record = rows.Bytes(i, 3);
       if (!EventView::WellFormed(record)) continue;  // queries pass over it, too
       const Serial serial{static_cast<uint32_t>(rows.Int(i, 1)), static_cast<uint64_t>(rows.Int(i, 2))};
-      if (!visit(after, serial, EventView(record))) return {};
+      if (!visit(after, serial, EventView(record))) return work;
     }
     more = rows.size() == kMostPageRecords;
   }
-  return {};
+  return work;
 }
 
 }  // namespace weir

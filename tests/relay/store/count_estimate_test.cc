@@ -32,10 +32,10 @@ class CountEstimateTest : public testing::Test {
  protected:
   static uint64_t SizeOf(uint64_t group) { return group % 3 != 0 ? 0 : group % 30 == 0 ? 40 : 2; }
   EventGroups GroupsFrom(uint64_t first, uint64_t count) const {
-    const auto read = [this, first](uint64_t group, uint64_t after, const EventGroups::Visit& visit) -> Status {
+    const auto read = [this, first](uint64_t group, uint64_t after, const EventGroups::Visit& visit) -> Result<Work> {
       for (uint64_t place = after + 1; place <= SizeOf(first + group) + 3; ++place)
         if (!visit(place, {.number = place <= 3 ? 2U : 1U}, event_.view())) break;
-      return {};
+      return Work{0};
     };
     return {.count = count, .read = read};
   }
@@ -71,7 +71,7 @@ TEST_F(CountEstimateTest, IsExactOnceItHasReadAllGroups) {
   }
 }
 
-TEST_F(CountEstimateTest, OfNoGroupsHasWhatWasCounted) {
+TEST_F(CountEstimateTest, WithoutGroupsHasWhatWasCounted) {
   CountEstimate estimate({}, query_, 5, 3);
   EXPECT_EQ(estimate.Next(kTurnWork).value(), Progress::kDone);
   EXPECT_EQ(estimate.total(), 5U);
@@ -81,7 +81,7 @@ TEST_F(CountEstimateTest, OfNoGroupsHasWhatWasCounted) {
 TEST_F(CountEstimateTest, GoesOnBehindTheLastEventAfterAnError) {
   bool fails = true;
   const EventGroups good = GroupsFrom(0, 1);
-  const auto read = [&](uint64_t group, uint64_t after, const EventGroups::Visit& visit) -> Status {
+  const auto read = [&](uint64_t group, uint64_t after, const EventGroups::Visit& visit) -> Result<Work> {
     if (!fails) return good.read(group, after, visit);
     const auto some = [&](uint64_t place, Serial serial, EventView event) {
       return visit(place, serial, event) && place < 10;

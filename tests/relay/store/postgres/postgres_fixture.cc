@@ -4,6 +4,7 @@
 #include <set>
 #include <tuple>
 
+#include "config/manual_clock.h"
 #include "config/wire/postgres/postgres_session.h"
 #include "relay/store/postgres/postgres_edit.h"
 
@@ -52,7 +53,9 @@ std::unique_ptr<PostgresStore> MustOpen(const PostgresStoreOptions& options) {
 }
 
 std::unique_ptr<EventStore> PostgresUnderTest::Open() {
+  static const ManualClock still;  // the bounds of work do not depend on the server's speed
   PostgresStoreOptions options = database_.Options();
+  options.clock = &still;
   options.own_urls = {own_url_};
   return MustOpen(options);
 }

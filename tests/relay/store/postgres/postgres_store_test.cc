@@ -42,6 +42,28 @@ TEST(PostgresGroupsTest, ADatabaseWithoutPagesHasNone) {
   EXPECT_EQ(groups.value().size(), 0U);
 }
 
+// A server that is far away must not hold a thread for longer than one that is near.
+TEST(PostgresGroupsTest, TheWaitForAPageIsWork) {
+  class SlowClock final : public Clock {
+   public:
+    TimePoint Now() const override { return TimePoint(std::chrono::milliseconds(5 * ++calls_)); }
+
+   private:
+    mutable int calls_ = 0;
+  };
+  const PostgresDatabase database;
+  const SlowClock clock;
+  PostgresStoreOptions options = database.Options();
+  options.clock = &clock;
+  const auto store = MustOpen(options);
+  MustSave(*store, {WrapFor(1, 1)});
+  const Result<std::vector<EventGroups>> groups = store->Groups({});
+  ASSERT_TRUE(groups.ok()) << groups.status().message();
+  const Result<Work> work = groups.value().at(0).read(0, 0, [](uint64_t, Serial, EventView) { return true; });
+  ASSERT_TRUE(work.ok()) << work.status().message();
+  EXPECT_EQ(work.value(), 5 * kTurnWork);
+}
+
 // The table knows a hash of eight bytes, and another key may be found that has the same one.
 TEST(PostgresVanishTest, WrapsForOthersOfTheSameHashStay) {
   const PostgresDatabase database;
