@@ -23,6 +23,7 @@ inline constexpr Work kTurnWork = 1'000'000;
 // The store.
 inline constexpr Work kEntryWork = 2'000;    // putting or removing an index entry, in key order
 inline constexpr Work kSeekWork = 4'000;     // finding the first entry of an index range, or looking up a key
+inline constexpr Work kReseekWork = 12'000;  // seeking on among the entries of a range, in a tree of three levels
 inline constexpr Work kVisitWork = 300;      // passing an index entry in a scan
 inline constexpr Work kRecordWork = 1'000;   // fetching a record and matching it against a filter
 inline constexpr Work kRecordByteWork = 1;   // each byte of such a record, in addition to kRecordWork

@@ -21,7 +21,7 @@ class Skim {
   // `authors` is the plan that seeks each author; `wanted` is the number of entries that the query needs.
   Skim(const Plan& authors, uint64_t wanted) : wanted_(wanted) {
     const uint64_t seeks = authors.ranges.size() + kKindsOfAnAuthor * authors.kind_ranges.size();
-    if (seeks >= kManySeeks && wanted <= kMostWanted) instead_ = seeks * kSeekWithEntries + wanted * kVisitWork;
+    if (seeks >= kManySeeks && wanted <= kMostWanted) instead_ = seeks * kReseekWork + wanted * kVisitWork;
   }
 
   // Counts an entry that the scan has read; `found` is true if its event may match the filter.
@@ -33,10 +33,9 @@ class Skim {
   bool Pays() const { return 8 * spent_ < instead_ || spent_ * wanted_ < found_ * instead_; }
 
  private:
-  static constexpr uint64_t kKindsOfAnAuthor = 6;          // a guess
-  static constexpr Work kSeekWithEntries = 3 * kSeekWork;  // 12 µs were measured in a tree of three levels
-  static constexpr uint64_t kManySeeks = 16;               // with fewer seeks the scan does not skim
-  static constexpr uint64_t kMostWanted = 10'000;          // if a query wants more entries, the scan does not skim
+  static constexpr uint64_t kKindsOfAnAuthor = 6;  // a guess
+  static constexpr uint64_t kManySeeks = 16;       // with fewer seeks the scan does not skim
+  static constexpr uint64_t kMostWanted = 10'000;  // if a query wants more entries, the scan does not skim
 
   uint64_t wanted_ = 0;
   Work instead_ = 0;    // work of the seeks and their entries; 0: the scan does not skim

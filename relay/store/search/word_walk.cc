@@ -6,7 +6,7 @@
 namespace weir {
 namespace {
 
-// The number of entries that are passed one by one before a seek: a seek costs as much as about 13 of them.
+// The number of entries that are passed one by one before a seek, which costs as much as 40 of them.
 constexpr int kStepsBeforeSeek = 8;
 
 }  // namespace
@@ -61,7 +61,7 @@ Result<bool> WordWalk::Advance(Word* word, const Place& least, Budget* budget) {
     found = Read(word, budget);
   }
   if (word->at == nullptr || (found && word->place() < least)) {
-    budget->Visit(kSeekWork);
+    budget->Visit(kReseekWork);
     const Key key = SearchRange(word->word).Number(least.inverted_time, 8).Serial(least.serial);
     IteratorOf(word)->Seek(ToSlice(key));
     found = Read(word, budget);
