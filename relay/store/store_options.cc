@@ -17,7 +17,8 @@ using rocksdb::ColumnFamilyOptions;
 
 // Small buffers keep the memory of inserts in the processor's caches, and the memory of a burst low. The index has
 // smaller buffers: in a batch of 256 an event costs 13.9 µs with 4 MiB and 15.5 µs with 8 MiB. L0 and L1 may have some
-// twenty buffers, with removed events that take space until a compaction goes deeper, so a disk budget has a thousand.
+// twenty buffers, with removed events that take space until a compaction goes deeper, so a buffer has at most a
+// thousandth of the disk budget.
 uint64_t WriteBufferBytes(const StoreOptions& options) {
   uint64_t bytes = options.memory_target_bytes / 128;
   if (options.max_disk_bytes > 0) bytes = std::min(bytes, options.max_disk_bytes / 1000);
