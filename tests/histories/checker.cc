@@ -194,8 +194,13 @@ class Trial {
     verdict_.between_versions += between.size();
   }
 
+  // Returns true if the client perhaps has not read all that the relay has sent.
+  static bool MayBeBehind(const Subscription& subscription) {
+    return subscription.slow && subscription.end != Subscription::End::kOpen;
+  }
+
   bool IsSilent(const Subscription& subscription, Time ended) const {
-    if (subscription.slow || subscription.eose != kNever) return false;
+    if (subscription.eose != kNever || MayBeBehind(subscription)) return false;
     return subscription.final || (subscription.end != Subscription::End::kByRelay &&
                                   Deadline(subscription.relay, subscription.sent) <= ended);
   }
@@ -229,7 +234,7 @@ class Trial {
   bool MustComeLive(const Subscription& subscription, uint32_t event, Time ended) {
     const Fate& fate = fates_[event];
     if (subscription.eose == kNever || subscription.end == Subscription::End::kByRelay) return false;
-    if (subscription.slow && subscription.end != Subscription::End::kOpen) return false;
+    if (MayBeBehind(subscription)) return false;
     if (fate.removal_sent < ended || IsReplaced(event, ended)) return false;
     if (history_.events[event].kind == kEphemeral &&
         (fate.relay != subscription.relay || fate.sent <= subscription.eose))

@@ -21,9 +21,8 @@
 // patience is over, other relays may still give events of an author who vanished, and what was banned, and accept it:
 // they may call it a duplicate, or save it anew if it has been removed, so that it comes once more. An event expires by
 // the clock of the relay that gives it. In the end relays are not compared by events that expire, because their clocks
-// may differ. A client that reads slowly may be late itself: its REQs may stay unanswered, and it must have received
-// everything only on subscriptions that are still open when the run ends, after a time in which it has read at full
-// speed.
+// may differ. A client that reads slowly may be late itself: it must have received everything, EOSE too, only on
+// subscriptions that are still open when the run ends, after a time in which it has read at full speed.
 #pragma once
 
 #include <array>

@@ -167,6 +167,15 @@ TEST_F(CheckerTest, EachReqIsAnsweredWithinThePatience) {
   ExpectSound();
 }
 
+TEST_F(CheckerTest, AReqOfASlowReaderIsAnsweredOnceItHasReadEverything) {
+  live().eose = kNever;
+  live().stored = live().received.size();
+  live().slow = true;
+  ExpectOnly(Violation::kSilent);
+  live().end = Subscription::End::kByClient;
+  ExpectSound();
+}
+
 TEST_F(CheckerTest, RelaysAgreeInTheEnd) {
   late().final = true;
   const size_t other = Ask({.topic = kTopic}, 0, 50s, {0, 1, 6, 8}, {});

@@ -1,5 +1,7 @@
 #include "relay/store/postgres/postgres_store.h"
 
+#include <spdlog/spdlog.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -19,6 +21,7 @@ namespace weir {
 namespace {
 
 constexpr PostgresStatement kNow{"now", "SELECT origin, serial FROM weir_origins ORDER BY origin"};
+constexpr PostgresStatement kIsStandby{"is_standby", "SELECT pg_is_in_recovery()::int"};
 constexpr PostgresStatement kArrivals{
     "arrivals",
     "SELECT serial, record FROM weir_events WHERE origin = $1::int AND serial > $2::bigint"
@@ -118,7 +121,13 @@ Status PostgresStore::OpenAll() {
   if (!database.ok()) return database.status();
   database_ = std::move(database).value();
   if (Status opened = OpenSearch(patience); !opened.ok()) return opened;
-  if (!options_.read_only) {
+  if (options_.read_only) {
+    writer_.Queue(kIsStandby);
+    const Result<std::vector<PostgresRows>> answers = writer_.Run(patience);
+    if (!answers.ok()) return answers.status();
+    if (answers.value()[0].Int(0, 0) != 0)
+      spdlog::warn("this PostgreSQL is a standby: events that have not reached it yet are missing");
+  } else {
     Result<PostgresOrigin> origin = TakeOrigin(writer_, options_.settings.origin, !options_.is_history, patience);
     if (!origin.ok()) return origin.status();
     origin_ = std::move(origin).value();

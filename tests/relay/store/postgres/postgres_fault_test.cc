@@ -198,6 +198,19 @@ TEST_F(PostgresFaultTest, AServerThatIsKilledAndStartedAgainHasWhatWasAcknowledg
   EXPECT_EQ(std::ranges::count(stored.value(), false), 0);
 }
 
+TEST_F(PostgresFaultTest, AReaderOfAStandbyIsTold) {
+  PostgresProcess primary({"fsync=off"});
+  PostgresProcess standby({"fsync=off"}, &primary);
+  primary.AwaitStandbys();
+  ASSERT_TRUE(
+      SaveOne(*MustOpen({.conninfo = primary.conninfo(), .settings = {.origin = "here"}}), NumberedNote(1)).ok());
+  ASSERT_TRUE(Eventually([&] { return standby.Ask("SELECT count(*) FROM weir_events") == "1"; }));
+  PostgresStoreOptions options{.conninfo = standby.conninfo(), .read_only = true, .create = false};
+  ExpectIn("is a standby: events that have not reached it yet are missing", LogOfOpening(options));
+  options.conninfo = primary.conninfo();
+  EXPECT_EQ(LogOfOpening(options), "");
+}
+
 // A COMMIT that no standby has is not acknowledged.
 TEST_F(PostgresFaultTest, WithoutTheStandbyThatHasToHaveItNothingIsAcknowledged) {
   PostgresProcess primary({"fsync=off"});

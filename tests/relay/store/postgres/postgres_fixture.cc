@@ -1,7 +1,11 @@
 #include "tests/relay/store/postgres/postgres_fixture.h"
 
+#include <spdlog/sinks/ostream_sink.h>
+#include <spdlog/spdlog.h>
+
 #include <atomic>
 #include <set>
+#include <sstream>
 #include <tuple>
 
 #include "config/manual_clock.h"
@@ -50,6 +54,16 @@ std::unique_ptr<PostgresStore> MustOpen(const PostgresStoreOptions& options) {
   Result<std::unique_ptr<PostgresStore>> store = PostgresStore::Open(options);
   EXPECT_TRUE(store.ok()) << store.status().message();
   return store.ok() ? std::move(store).value() : nullptr;
+}
+
+std::string LogOfOpening(const PostgresStoreOptions& options) {
+  std::ostringstream log;
+  const auto usual = spdlog::default_logger();
+  spdlog::set_default_logger(
+      std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::ostream_sink_mt>(log)));
+  EXPECT_TRUE(PostgresStore::Open(options).ok());
+  spdlog::set_default_logger(usual);
+  return log.str();
 }
 
 std::unique_ptr<EventStore> PostgresUnderTest::Open() {

@@ -31,6 +31,8 @@ class PostgresDatabase {
 };
 
 std::unique_ptr<PostgresStore> MustOpen(const PostgresStoreOptions& options);
+// Opens and closes a store, and returns what it logs.
+std::string LogOfOpening(const PostgresStoreOptions& options);
 
 class PostgresUnderTest : public StoreUnderTest {
  public:

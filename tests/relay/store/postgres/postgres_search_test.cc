@@ -1,8 +1,6 @@
 // Search (NIP-50) on PostgreSQL: the suite of both stores, the build of the words beside other relays, and the bound of
 // a statement.
 #include <signal.h>
-#include <spdlog/sinks/ostream_sink.h>
-#include <spdlog/spdlog.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -254,16 +252,10 @@ TEST_F(PostgresSearchTest, RelaysWithOtherKindsShareTheWords) {
 // Opens a store as a relay does, and returns what it logs.
 std::string LogOfOpening(const PostgresDatabase& database, const std::vector<uint16_t>& kinds,
                          bool is_history = false) {
-  std::ostringstream log;
-  const auto usual = spdlog::default_logger();
-  spdlog::set_default_logger(
-      std::make_shared<spdlog::logger>("", std::make_shared<spdlog::sinks::ostream_sink_mt>(log)));
   PostgresStoreOptions options = database.Options("opened");
   options.searched_kinds = kinds;
   options.is_history = is_history;
-  EXPECT_TRUE(PostgresStore::Open(options).ok());
-  spdlog::set_default_logger(usual);
-  return log.str();
+  return weir::LogOfOpening(options);
 }
 
 TEST_F(PostgresSearchTest, ARelayWarnsOfOtherKindsThanTheDatabaseHas) {
