@@ -4,11 +4,11 @@
 // would find behind that place. For this it reads a sample of the store: some of the groups into which the store
 // divides its events (EventStore::Groups), evenly spread over all groups. If m of W groups were read, and s events of
 // them are in the query's moment and would be found (Query::WouldFind), then about s * W / m are to be found in all.
-// So the estimate needs no index, and it has the same error for all filters that match the same part of the store.
+// The estimate needs no index, therefore, and has the same error for all filters that match the same part of the store.
 //
 // A sample of m groups has no bias, however different the groups are, and however many are empty: each event is in one
 // group, and the first group is chosen at random, which gives each group the same chance m / W of being in the sample.
-// So the expected s is the true number times m / W. A group may also have rows that are dead or too new: it only has
+// The expected s is the true number times m / W. A group may also have rows that are dead or too new: it only has
 // fewer matches then. The sample ends once its error is small, so m depends on s, which may add a part of that error.
 //
 // The standard error follows from how much the groups differ. The estimate is done once that error is at most 1 % of
