@@ -1,9 +1,10 @@
 // Measures what a NEG-OPEN costs (NIP-77; relay/protocol/sync_dialogue.h): gathering and sealing the set of all events
 // of a store, and the messages by which a client that lacks some events learns of them.
 //
-//   sync_cost [events = 1000000 [missing = 1000 [directory = sync_cost.data]]]
+//   sync_cost [events = 1000000 [missing = 1000 [directory = sync_cost.data [which = spread]]]]
 //
-// The events are invented notes, two in a second. The directory is made anew.
+// The events are invented notes, two in a second. The missing ones are spread evenly, or they are the newest, as after
+// the client was away. The directory is made anew.
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
@@ -62,14 +63,17 @@ class Notes {
 };
 
 // Saves the events. Returns the set of a client that lacks `missing` of them.
-SyncSet Fill(RocksDbStore& store, size_t events, size_t missing) {
+SyncSet Fill(RocksDbStore& store, size_t events, size_t missing, bool newest) {
+  const auto lacks = [&](size_t n) {
+    return newest ? n + missing >= events : n % std::max<size_t>(1, events / missing) == 0;
+  };
   Notes notes;
   std::vector<SyncItem> items;
   std::vector<Event> batch;
   for (size_t n = 0; n < events; ++n) {
     batch.push_back(notes.Next());
     const EventView event = batch.back().view();
-    if (n % std::max<size_t>(1, events / missing) != 0) items.push_back({event.created_at(), event.id()});
+    if (!lacks(n)) items.push_back({event.created_at(), event.id()});
     if (batch.size() < 500 && n + 1 < events) continue;
     std::vector<SaveResult> results(batch.size());
     if (const Status saved = store.Save(batch, 0, results); !saved.ok()) Fail(saved);
@@ -100,13 +104,13 @@ std::string NextAnswer(const EventStore& store, SyncDialogue& dialogue, Query* q
   return message;
 }
 
-void Run(size_t events, size_t missing, const std::string& directory) {
+void Run(size_t events, size_t missing, const std::string& directory, bool newest) {
   std::filesystem::remove_all(directory);
   Result<std::unique_ptr<RocksDbStore>> opened =
       RocksDbStore::Open({.path = directory, .settings = {.sync = SyncMode::kOff}});
   if (!opened.ok()) Fail(opened.status());
   const std::unique_ptr<RocksDbStore> store = std::move(opened).value();
-  const SyncSet client = Fill(*store, events, missing);
+  const SyncSet client = Fill(*store, events, missing, newest);
   SyncDialogue dialogue("n", Reconciler::FirstMessage(client, kFrameBytes), false, events, kFrameBytes);
   const double resident_kb = ResidentKb();
   double longest_ms = 0;
@@ -147,7 +151,8 @@ void Run(size_t events, size_t missing, const std::string& directory) {
 }  // namespace weir
 
 int main(int argc, char** argv) {
-  const weir::Arguments arguments(argc, argv,
-                                  "sync_cost [events = 1000000 [missing = 1000 [directory = sync_cost.data]]]", 3);
-  weir::Run(arguments.Count(0, 1'000'000), arguments.Count(1, 1000), arguments.Text(2, "sync_cost.data"));
+  const weir::Arguments arguments(
+      argc, argv, "sync_cost [events = 1000000 [missing = 1000 [directory = sync_cost.data [spread|newest]]]]", 4);
+  weir::Run(arguments.Count(0, 1'000'000), arguments.Count(1, 1000), arguments.Text(2, "sync_cost.data"),
+            arguments.Text(3, "spread") == "newest");
 }

@@ -19,6 +19,7 @@ inline constexpr int kAny = -1;
 inline constexpr int kDeletion = 5;
 inline constexpr int kVanishing = 62;       // the author asks to vanish: all events up to its time go
 inline constexpr int kEphemeral = 20001;    // is never stored
+inline constexpr int kReplaceable = 10003;  // replaces the author's older version
 inline constexpr int kAddressable = 30078;  // has an address, and replaces the older version there
 
 // An event that a client has sent at least once. Its number is its index in History::events.
@@ -28,7 +29,7 @@ struct Published {
   int kind = 1;
   int topic = kAny;               // the value of its tag "t"
   int64_t created_at = 0;         // seconds since 1970
-  int address = kAny;             // the number of the address of an addressable event; kAny for other events
+  int address = kAny;             // the number of its address, if it is replaceable or addressable
   Time expires = kNever;          // by the right time, when it expires (NIP-40)
   std::vector<uint32_t> deletes;  // the events that a deletion names; their author is that of the deletion
   int deletes_address = kAny;     // the address whose versions a deletion removes up to its own time

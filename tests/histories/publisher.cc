@@ -15,13 +15,17 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr int kAddressesOfAuthor = 4;
+constexpr int kAddressesOfAuthor = 4;  // the first is that of its replaceable events
 constexpr size_t kMostAccepted = 200;
 constexpr auto kBetweenEvents = 50;  // ms, at most
 constexpr auto kPublisherReconnects = 100ms;
 constexpr size_t kShortLife = 4, kLongLife = 40;  // seconds, at most, until an event expires
 
 std::string TopicTag(int topic) { return "[\"t\",\"h" + std::to_string(topic) + "\"]"; }
+int KindAt(int address) { return address % kAddressesOfAuthor == 0 ? kReplaceable : kAddressable; }
+std::string NameAt(int address) {
+  return KindAt(address) == kReplaceable ? "" : std::to_string(address % kAddressesOfAuthor);
+}
 int64_t WallSeconds() { return static_cast<int64_t>(std::time(nullptr)); }
 
 }  // namespace
@@ -133,15 +137,14 @@ void Publisher::PublishOfBanned() {
 // A fourth of the versions is some seconds old, so that deletions and newer versions come before them.
 void Publisher::PublishAddressable() {
   const auto author = company_.common(Below(Company::kCommonAuthors));
-  const int name = static_cast<int>(Below(kAddressesOfAuthor));
-  const int address = author->number * kAddressesOfAuthor + name;
+  const int address = author->number * kAddressesOfAuthor + static_cast<int>(Below(kAddressesOfAuthor));
   Sendable version = Make(*author,
                           {.id = {},
-                           .kind = kAddressable,
+                           .kind = KindAt(address),
                            .created_at = WallSeconds() - static_cast<int64_t>(Below(4) == 0 ? Below(4) : 0),
                            .address = address,
                            .deletes = {}},
-                          "[\"d\",\"" + std::to_string(name) + "\"]");
+                          "[\"d\",\"" + NameAt(address) + "\"]");
   Send(version);
   company_.AddVersion(address, std::move(version));
 }
@@ -149,8 +152,7 @@ void Publisher::PublishAddressable() {
 // Deletes the versions up to now, or those that are some seconds old.
 void Publisher::DeleteAddress() {
   const auto author = company_.common(Below(Company::kCommonAuthors));
-  const int name = static_cast<int>(Below(kAddressesOfAuthor));
-  const int address = author->number * kAddressesOfAuthor + name;
+  const int address = author->number * kAddressesOfAuthor + static_cast<int>(Below(kAddressesOfAuthor));
   const int topic = company_.Topic(random_);
   Send(Make(*author,
             {.id = {},
@@ -159,8 +161,8 @@ void Publisher::DeleteAddress() {
              .created_at = WallSeconds() - static_cast<int64_t>(Below(3)),
              .deletes = {},
              .deletes_address = address},
-            TopicTag(topic) + ",[\"a\",\"" + std::to_string(kAddressable) + ":" + ToHex(author->signer.pubkey()) + ":" +
-                std::to_string(name) + "\"]"));
+            TopicTag(topic) + ",[\"a\",\"" + std::to_string(KindAt(address)) + ":" + ToHex(author->signer.pubkey()) +
+                ":" + NameAt(address) + "\"]"));
   company_.RemoveVersions(address);
 }
 

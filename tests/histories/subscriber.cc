@@ -45,7 +45,7 @@ void Subscriber::Subscribe() {
   Selection selection;
   if (const size_t choice = random_() % 8; choice == 0) {
     selection.author = static_cast<int>(random_() % Company::kCommonAuthors);
-    selection.kind = kAddressable;
+    selection.kind = random_() % 4 == 0 ? kReplaceable : kAddressable;
   } else if (choice == 1) {
     selection.author = company_.newest_author - static_cast<int>(random_() % 4);
   } else {

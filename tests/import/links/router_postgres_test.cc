@@ -9,11 +9,8 @@ class RouterPostgresTest : public TwoRelaysTest {
  protected:
   void SetUp() override {
     if (!PostgresProcess::IsInstalled()) GTEST_SKIP() << "no PostgreSQL is installed";
-    const PostgresDatabase& database = database_.emplace();
-    const std::string conninfo = database.conninfo();
-    for (Side* side : {&here_, &sibling_})
-      side->configuration.storage.store = "postgres://weir@127.0.0.1:" + std::to_string(SharedPostgres().port()) + "/" +
-                                          conninfo.substr(conninfo.rfind('=') + 1);
+    database_.emplace();
+    for (Side* side : {&here_, &sibling_}) side->configuration.storage.store = database_->url();
     here_.configuration.storage.postgres.origin = "here";
     sibling_.configuration.storage.postgres.origin = "sibling";
   }

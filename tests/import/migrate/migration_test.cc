@@ -20,8 +20,7 @@ class MigrationTest : public testing::Test {
  protected:
   void SetUp() override {
     StorageOptions options{.data_dir = directory_ / "to", .own_urls = {RandomNostr::kOwnUrl}, .for_import = true};
-    options.settings.store = "postgres://weir@127.0.0.1:" + std::to_string(SharedPostgres().port()) + "/" +
-                             database_.conninfo().substr(database_.conninfo().rfind('=') + 1);
+    options.settings.store = database_.url();
     options.settings.memory.target_memory_mb = 4096;
     auto opened = Storage::Open(options);
     ASSERT_TRUE(opened.ok()) << opened.status().message();

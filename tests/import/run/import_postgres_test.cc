@@ -23,15 +23,9 @@ class ImportPostgresTest : public ImportFixture {
   void SetUp() override {
     if (!PostgresProcess::IsInstalled()) GTEST_SKIP() << "no PostgreSQL is installed";
     database_ = std::make_unique<PostgresDatabase>();
-    setenv("WEIR_STORE", AddressOf(*database_).c_str(), 1);
+    setenv("WEIR_STORE", database_->url().c_str(), 1);
   }
   void TearDown() override { unsetenv("WEIR_STORE"); }
-
-  static std::string AddressOf(const PostgresDatabase& database) {
-    const std::string conninfo = database.conninfo();
-    return "postgres://weir@127.0.0.1:" + std::to_string(SharedPostgres().port()) + "/" +
-           conninfo.substr(conninfo.rfind('=') + 1);
-  }
 
   std::unique_ptr<PostgresDatabase> database_;
 };
@@ -57,11 +51,11 @@ TEST_F(ImportPostgresTest, AnInterruptedImportGoesOnInItsOwnDatabaseOnly) {
   WriteText(file("cut.gz"), packed);
   const PostgresDatabase other;
   MustOpen(other.Options());
-  setenv("WEIR_STORE", AddressOf(other).c_str(), 1);
+  setenv("WEIR_STORE", other.url().c_str(), 1);
   const Ran elsewhere = Import({"--resume", file("cut.gz")});
   EXPECT_NE(elsewhere.code, 0);
   EXPECT_NE(elsewhere.err.find("is not the one that the import was stopped in"), std::string::npos) << elsewhere.err;
-  setenv("WEIR_STORE", AddressOf(*database_).c_str(), 1);
+  setenv("WEIR_STORE", database_->url().c_str(), 1);
   const Ran resumed = Import({"--resume", file("cut.gz")});
   EXPECT_EQ(resumed.code, 0) << resumed.err;
   EXPECT_NE(resumed.err.find("going on after line"), std::string::npos) << resumed.err;
@@ -75,7 +69,7 @@ TEST_F(ImportPostgresTest, RefusesCommandsThatOnlyRocksDbHas) {
   RelayConfiguration configuration;
   configuration.data_dir = data_dir();
   configuration.server.port = 0;
-  configuration.storage.store = AddressOf(*database_);
+  configuration.storage.store = database_->url();
   const auto opened = Relay::Open(configuration, true);
   ASSERT_FALSE(opened.ok());
   EXPECT_NE(opened.status().message().find("--take-over is for a relay whose events are in its data directory"),
@@ -85,7 +79,7 @@ TEST_F(ImportPostgresTest, RefusesCommandsThatOnlyRocksDbHas) {
 // Each store that is opened to save has a name, which tells a relay from its imports.
 TEST_F(ImportPostgresTest, RelayAndImportHaveNamesOfTheirOwn) {
   StorageOptions options{.data_dir = data_dir(), .address = "http://127.0.0.1:4001"};
-  options.settings.store = AddressOf(*database_);
+  options.settings.store = database_->url();
   options.settings.memory.target_memory_mb = 4096;
   const auto relay = Storage::Open(options);
   ASSERT_TRUE(relay.ok()) << relay.status().message();

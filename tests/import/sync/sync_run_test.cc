@@ -9,6 +9,7 @@
 #include "import/sync/sync_session.h"
 #include "tests/fixtures/websocket_peer.h"
 #include "tests/import/serve/service_fixture.h"
+#include "tests/relay/store/postgres/postgres_fixture.h"
 #include "tests/relay/store/store_fixture.h"
 
 namespace weir {
@@ -97,6 +98,22 @@ TEST_F(SyncRunTest, MakesBothSidesEqual) {
   EXPECT_TRUE(StoredHere() == StoredThere());
   const SyncResult again = Sync(PartsToRelay());
   EXPECT_EQ(again.counts.received + again.counts.accepted, 0U) << "nothing is left";
+}
+
+TEST_F(SyncRunTest, MakesAPostgresAndARocksDbEqual) {
+  if (!PostgresProcess::IsInstalled()) GTEST_SKIP() << "no PostgreSQL is installed";
+  const PostgresDatabase database;
+  here_.storage.store = database.url();
+  Open();
+  GiveThere(Lines(0, 700));
+  GiveHere(Lines(300, 900));
+  const SyncResult result = Sync(PartsToRelay());
+  ASSERT_TRUE(result.status.ok()) << result.status.message();
+  EXPECT_EQ(result.counts.stored, 600U);
+  EXPECT_EQ(result.saved[LineOutcome::kImported], 300U);
+  EXPECT_EQ(result.counts.accepted, 200U);
+  EXPECT_EQ(StoredHere().size(), 900U);
+  EXPECT_TRUE(StoredHere() == StoredThere());
 }
 
 TEST_F(SyncRunTest, CarriesOverOneDirectionOnly) {

@@ -42,6 +42,10 @@ std::string PostgresDatabase::conninfo() const {
   return "host=127.0.0.1 port=" + std::to_string(server_.port()) + " user=weir dbname=" + name_;
 }
 
+std::string PostgresDatabase::url() const {
+  return "postgres://weir@127.0.0.1:" + std::to_string(server_.port()) + "/" + name_;
+}
+
 PostgresStoreOptions PostgresDatabase::Options(const std::string& origin) const {
   PostgresStoreOptions options;
   options.conninfo = conninfo();

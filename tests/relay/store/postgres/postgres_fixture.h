@@ -22,6 +22,7 @@ class PostgresDatabase {
   PostgresDatabase& operator=(const PostgresDatabase&) = delete;
 
   std::string conninfo() const;
+  std::string url() const;  // as WEIR_STORE has it
   std::string Ask(const std::string& sql) const { return PostgresClient(conninfo()).Ask(sql); }
   PostgresStoreOptions Options(const std::string& origin = "here") const;
 

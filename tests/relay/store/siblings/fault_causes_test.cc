@@ -220,8 +220,7 @@ TEST(FaultCausesOfClients, AreTold) {
   configuration.server.port = 0;
   configuration.relay.max_subscriptions = 1;
   configuration.storage.memory.target_memory_mb = 4096;
-  const std::string name = database.conninfo().substr(database.conninfo().rfind('=') + 1);
-  configuration.storage.store = "postgres://weir@127.0.0.1:" + std::to_string(SharedPostgres().port()) + "/" + name;
+  configuration.storage.store = database.url();
   auto relay = Relay::Open(configuration);
   ASSERT_TRUE(relay.ok()) << relay.status().message();
   relay.value()->Accept();

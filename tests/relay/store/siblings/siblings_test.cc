@@ -39,7 +39,7 @@ class SiblingsTest : public testing::Test {
     configuration.relay.url = kUrl;
     configuration.relay.auth = true;
     configuration.storage.memory.target_memory_mb = 4096;
-    configuration.storage.store = "postgres://weir@127.0.0.1:" + std::to_string(SharedPostgres().port()) + "/" + name();
+    configuration.storage.store = database_.url();
     configuration.storage.postgres.origin = origin;
     configuration.storage.siblings.bus = bus_;
     return configuration;
@@ -56,7 +56,6 @@ class SiblingsTest : public testing::Test {
     second_ = Open("second");
     ASSERT_TRUE(first_ != nullptr && second_ != nullptr);
   }
-  std::string name() const { return database_.conninfo().substr(database_.conninfo().rfind('=') + 1); }
 
   uint64_t Now() const { return WallClock::System().NowSeconds(); }
   std::string Note(const std::string& content) const { return signer_.SignedEvent(Now(), 1, "[]", content); }
