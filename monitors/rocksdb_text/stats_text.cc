@@ -104,7 +104,7 @@ void AddStalls(std::string_view line, Stats* stats) {
 RocksDbCounters ParseCountersText(std::string_view cfstats, int base_level) {
   Stats stats;
   double flushed = 0, ingested = 0, written = 0;
-  std::vector<std::string> columns;  // those of the table that is being read; empty: none is
+  std::vector<std::string> columns;  // is empty outside the tables
   bool by_level = true;
   for (std::string_view rest = cfstats; !rest.empty();) {
     const std::string_view line = TakeLine(&rest);
