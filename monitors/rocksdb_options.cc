@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "monitors/buffer_fit.h"
+#include "monitors/lsm_options.h"
 #include "monitors/rocksdb_buffers.h"
 #include "monitors/rocksdb_listener.h"
 #include "monitors/rocksdb_mark.h"
@@ -283,33 +284,31 @@ Result<PreparedRocksDb> PrepareRocksDb(uint64_t target_bytes, rocksdb::DBOptions
   return prepared;
 }
 
-// The corrections are RocksDB's own (SanitizeOptions in column_family.cc).
 LsmGeometry GeometryAsSet(const ColumnFamilyOptions& o) {
-  constexpr int kNever = std::numeric_limits<int>::max();
-  LsmGeometry g;
-  g.write_buffer_bytes = std::max<uint64_t>(o.write_buffer_size, 64 << 10);
-  g.brakes.max_write_buffers = std::max(o.max_write_buffer_number, 2);
-  g.buffers_per_flush = std::clamp(o.min_write_buffer_number_to_merge, 1, g.brakes.max_write_buffers - 1);
-  g.l0_trigger = std::clamp(o.level0_file_num_compaction_trigger, 1, kNever - 1);
-  // A negative slowdown trigger means no slowdown; then the first brake is the stop.
-  const int first_brake =
-      o.level0_slowdown_writes_trigger < 0 ? o.level0_stop_writes_trigger : o.level0_slowdown_writes_trigger;
-  g.brakes.l0_slowdown = std::max(first_brake, g.l0_trigger + 1);
-  g.brakes.l0_stop = std::max(o.level0_stop_writes_trigger, g.brakes.l0_slowdown);
-  g.counts_runs = o.compaction_style == rocksdb::kCompactionStyleUniversal;
-  g.l1_bytes = o.compaction_style == rocksdb::kCompactionStyleLevel ? o.max_bytes_for_level_base : 0;
-  g.l1_size_varies = g.l1_bytes > 0 && o.level_compaction_dynamic_level_bytes;
-  g.brakes.hard_pending_bytes = o.hard_pending_compaction_bytes_limit;
-  g.brakes.soft_pending_bytes = o.soft_pending_compaction_bytes_limit;
-  if (g.brakes.soft_pending_bytes == 0 ||
-      (g.brakes.hard_pending_bytes > 0 && g.brakes.soft_pending_bytes > g.brakes.hard_pending_bytes))
-    g.brakes.soft_pending_bytes = g.brakes.hard_pending_bytes;
-  g.compaction_brakes = !o.disable_auto_compactions;
-  if (o.compaction_style == rocksdb::kCompactionStyleFIFO) {
-    g.brakes.l0_slowdown = g.brakes.l0_stop = kNever;
-    g.compaction_brakes = false;
-  }
-  return g;
+  constexpr auto kStyleOf = [](rocksdb::CompactionStyle style) {
+    switch (style) {
+      case rocksdb::kCompactionStyleLevel:
+        return CompactionStyle::kLevel;
+      case rocksdb::kCompactionStyleUniversal:
+        return CompactionStyle::kUniversal;
+      case rocksdb::kCompactionStyleFIFO:
+        return CompactionStyle::kFifo;
+      default:
+        return CompactionStyle::kNone;
+    }
+  };
+  return GeometryAsSet(LsmOptions{.write_buffer_size = o.write_buffer_size,
+                                  .max_write_buffer_number = o.max_write_buffer_number,
+                                  .min_write_buffer_number_to_merge = o.min_write_buffer_number_to_merge,
+                                  .level0_file_num_compaction_trigger = o.level0_file_num_compaction_trigger,
+                                  .level0_slowdown_writes_trigger = o.level0_slowdown_writes_trigger,
+                                  .level0_stop_writes_trigger = o.level0_stop_writes_trigger,
+                                  .soft_pending_compaction_bytes_limit = o.soft_pending_compaction_bytes_limit,
+                                  .hard_pending_compaction_bytes_limit = o.hard_pending_compaction_bytes_limit,
+                                  .compaction_style = kStyleOf(o.compaction_style),
+                                  .max_bytes_for_level_base = o.max_bytes_for_level_base,
+                                  .level_compaction_dynamic_level_bytes = o.level_compaction_dynamic_level_bytes,
+                                  .disable_auto_compactions = o.disable_auto_compactions});
 }
 
 LsmGeometry GeometryOf(const ColumnFamilyOptions& options) {

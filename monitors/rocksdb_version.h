@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <string_view>
 #include <utility>
 
 #include "rocksdb/db.h"
@@ -54,24 +53,5 @@ inline void InsertBytes(rocksdb::Cache* cache, const rocksdb::Slice& key, char* 
   cache->Insert(key, bytes, charge, remove).PermitUncheckedError();
 #endif
 }
-
-// The counters of writes that were delayed or stopped, in the map of the property "rocksdb.cfstats". RocksDB has them
-// as `key_since_8_1` from 8.1 on, and as io_stalls.<name> before. weir uses the older names, which dashboards and
-// alerts know.
-struct StallCounter {
-  std::string_view name;
-  std::string_view key_since_8_1;
-};
-inline constexpr StallCounter kStallCounters[] = {
-    {"total_slowdown", "total-delays"},
-    {"total_stop", "total-stops"},
-    {"memtable_slowdown", "memtable-limit-delays"},
-    {"memtable_compaction", "memtable-limit-stops"},
-    {"level0_slowdown", "l0-file-count-limit-delays"},
-    {"level0_numfiles", "l0-file-count-limit-stops"},
-    {"level0_slowdown_with_compaction", "cf-l0-file-count-limit-delays-with-ongoing-compaction"},
-    {"level0_numfiles_with_compaction", "cf-l0-file-count-limit-stops-with-ongoing-compaction"},
-    {"slowdown_for_pending_compaction_bytes", "pending-compaction-bytes-delays"},
-    {"stop_for_pending_compaction_bytes", "pending-compaction-bytes-stops"}};
 
 }  // namespace weir
