@@ -14,10 +14,6 @@ namespace {
 
 using Properties = rocksdb::DB::Properties;
 
-constexpr Duration kCountersInterval = std::chrono::seconds(1);
-// After L0 was emptied, the counters are read after this shorter time, so that the drain counts with the busy time to
-// which it belongs.
-constexpr Duration kLeastCountersInterval = std::chrono::milliseconds(300);
 // RocksDB walks all table readers to answer this property.
 constexpr Duration kTableReadersInterval = std::chrono::seconds(10);
 
@@ -27,9 +23,6 @@ constexpr Duration kLeastCalm = std::chrono::seconds(10);
 // By design the advice is to slow reads at a score of 2.0, writes at 1.5: a backlog slows reads down later than it
 // endangers writes.
 constexpr double kReadScoreFactor = 2.0 / 1.5;
-
-// A family that takes a smaller share counts as if it took this one: the reaction to its level is strong enough.
-constexpr double kLeastShare = 0.1;
 
 // The burst takes at most this part of the manager: half of the room that is left when RocksDB starts a flush.
 constexpr uint64_t kBurstPart = 16;
@@ -68,20 +61,19 @@ Status RocksDbProbe::ProbeLocked(TimePoint now, LoadSample* sample) {
     return Closed();
   }
   if (Status status = ReadDatabase(); !status.ok()) return status;
-  const Duration age = last_counters_ ? now - *last_counters_ : kCountersInterval;
-  if (age < Duration::zero() || age >= kCountersInterval || (l0_changed_ && age >= kLeastCountersInterval)) {
+  if (engine_.CountersAreDue(now)) {
     if (!seen_version_ || seen_version_ != counted_version_) {
-      if (Status status = ReadAllCounters(); !status.ok()) return status;
+      if (Status status = ReadAllCounters(now); !status.ok()) return status;
       counted_version_ = seen_version_;
+    } else {
+      engine_.PassCounters(now);
     }
-    last_counters_ = now;
     ReadMemoryParts(now);
   }
   if (cache_share_ < 1) FitCache();
   const Result<MemoryUse> use = memory_.ReadUse();
   if (!use.ok()) return use.status();
 
-  sample->write_burst_bytes = burst_.Bytes();
   AddEngineSignals(now, sample);
   AddBuffers(now, sample);
   AddMemorySignals(use.value(), sample);
@@ -113,20 +105,20 @@ Status RocksDbProbe::ReadDatabase() {
   const bool works = compactions > 0 || flushes > 0 || braking;
   if (!works && seen_version_ == version) return Status();
 
-  sums_.compacting = compactions > 0;
-  sums_.flushing = flushes > 0;
+  engine_.TakeRunning(compactions > 0, flushes > 0);
   if (Status status = ReadFamilies(); !status.ok()) return status;
-  const bool rests = !works && !sums_.compacting && !sums_.flushing;
+  const bool rests = !works && !engine_.compacting() && !engine_.flushing();
   seen_version_ = rests ? std::optional(version) : std::nullopt;
   return Status();
 }
 
 Status RocksDbProbe::ReadFamilies() {
   newest_.l0_files = newest_.immutable_memtables = newest_.debt_bytes = 0;
-  for (Family& f : families_) {
-    if (Status status = ReadFamily(&f); !status.ok()) return status;
-    sums_.compacting = sums_.compacting || f.compaction_pending;
-    sums_.flushing = sums_.flushing || f.flush_pending;
+  for (size_t i = 0; i < families_.size(); ++i) {
+    const Family& f = families_[i];
+    const Result<LsmReading> reading = ReadFamily(f);
+    if (!reading.ok()) return reading.status();
+    engine_.Take(i, reading.value());
     if (f.geometry.BrakesForL0Files() && f.facts.l0_files >= newest_.l0_files) {
       newest_.l0_files = f.facts.l0_files;
       newest_.l0_files_at_one = f.geometry.L0FilesAtOne();
@@ -137,51 +129,36 @@ Status RocksDbProbe::ReadFamilies() {
   return Status();
 }
 
-Status RocksDbProbe::ReadFamily(Family* f) {
+Result<LsmReading> RocksDbProbe::ReadFamily(const Family& f) const {
   // Never destroyed: a static monitor may sample until it is destroyed.
   static const std::string& kL0Files = *new std::string(Properties::kNumFilesAtLevelPrefix + "0");
-  uint64_t immutable = 0;
-  uint64_t active_bytes = 0;
+  LsmReading reading;
   std::string before;
   std::string after;
   // A flush between two of these calls would show its file twice or not at all, so the files are read before and after.
   for (int attempt = 0; attempt < 3; ++attempt) {
-    if (!db_->GetProperty(f->handle, kL0Files, &before) ||
-        !db_->GetIntProperty(f->handle, Properties::kNumImmutableMemTable, &immutable) ||
-        !db_->GetIntProperty(f->handle, Properties::kCurSizeActiveMemTable, &active_bytes) ||
-        !db_->GetProperty(f->handle, kL0Files, &after)) {
-      return DoesNotAnswer(kL0Files + " of column family " + f->handle->GetName());
+    if (!db_->GetProperty(f.handle, kL0Files, &before) ||
+        !db_->GetIntProperty(f.handle, Properties::kNumImmutableMemTable, &reading.immutable_memtables) ||
+        !db_->GetIntProperty(f.handle, Properties::kCurSizeActiveMemTable, &reading.active_memtable_bytes) ||
+        !db_->GetProperty(f.handle, kL0Files, &after)) {
+      return DoesNotAnswer(kL0Files + " of column family " + f.handle->GetName());
     }
     if (before == after) break;
   }
   uint64_t flush_pending = 0;
   uint64_t compaction_pending = 0;
-  LsmFacts& facts = f->facts;
-  if (!db_->GetIntProperty(f->handle, Properties::kEstimatePendingCompactionBytes, &facts.pending_compaction_bytes) ||
-      !db_->GetIntProperty(f->handle, Properties::kCompactionPending, &compaction_pending) ||
-      !db_->GetIntProperty(f->handle, Properties::kMemTableFlushPending, &flush_pending)) {
-    return DoesNotAnswer("what is pending in column family " + f->handle->GetName());
+  if (!db_->GetIntProperty(f.handle, Properties::kEstimatePendingCompactionBytes, &reading.pending_compaction_bytes) ||
+      !db_->GetIntProperty(f.handle, Properties::kCompactionPending, &compaction_pending) ||
+      !db_->GetIntProperty(f.handle, Properties::kMemTableFlushPending, &flush_pending)) {
+    return DoesNotAnswer("what is pending in column family " + f.handle->GetName());
   }
-  f->flush_pending = flush_pending > 0;
-  f->compaction_pending = compaction_pending > 0;
-
-  uint64_t l0_files = std::strtoull(after.c_str(), nullptr, 10);
-  if (f->geometry.counts_runs) {
-    uint64_t runs = 0;
-    if (Status status = CountRunsBelowL0(*f, &runs); !status.ok()) return status;
-    l0_files += runs;
-    const uint64_t gone = facts.l0_files > l0_files ? facts.l0_files - l0_files : 0;
-    sums_.total_drained_bytes += static_cast<uint64_t>(static_cast<double>(gone * f->geometry.write_buffer_bytes) *
-                                                       f->geometry.buffers_per_flush * disk_ratio_.value());
+  reading.flush_pending = flush_pending > 0;
+  reading.compaction_pending = compaction_pending > 0;
+  reading.l0_files = std::strtoull(after.c_str(), nullptr, 10);
+  if (f.geometry.counts_runs) {
+    if (Status status = CountRunsBelowL0(f, &reading.runs_below_l0); !status.ok()) return status;
   }
-  const bool several_flushed = facts.immutable_memtables > static_cast<int>(immutable) + 1;
-  l0_changed_ = l0_changed_ || l0_files < facts.l0_files || several_flushed;
-  facts.l0_files = l0_files;
-  facts.immutable_memtables = static_cast<int>(immutable);
-  const uint64_t buffer = f->geometry.write_buffer_bytes;
-  f->filling_bytes = std::min(active_bytes, buffer);
-  facts.memtable_bytes = immutable * buffer + f->filling_bytes;
-  return Status();
+  return reading;
 }
 
 Status RocksDbProbe::CountRunsBelowL0(const Family& f, uint64_t* runs) const {
@@ -194,66 +171,34 @@ Status RocksDbProbe::CountRunsBelowL0(const Family& f, uint64_t* runs) const {
   return Status();
 }
 
-Status RocksDbProbe::ReadAllCounters() {
+Status RocksDbProbe::ReadAllCounters(TimePoint now) {
   const Result<double> user_bytes = ReadUserBytes(db_);
   if (!user_bytes.ok()) return user_bytes.status();
-  const auto grown = [](double now, double before) { return static_cast<uint64_t>(std::max(0.0, now - before)); };
-  // Bytes that are still in memtables will be flushed later.
-  double left_memtables = user_bytes.value();
-  for (const Family& f : families_) left_memtables -= static_cast<double>(f.facts.memtable_bytes);
-  const uint64_t flushed_before = sums_.total_flushed_bytes;
-  const bool first = !last_counters_;
   newest_.slowdowns = newest_.stops = 0;
   newest_.score = 0;
   newest_.stall_causes.clear();
   newest_.levels.clear();
-  for (size_t i = 0; i < families_.size(); ++i) {
-    Family& f = families_[i];
+  std::vector<RocksDbCounters> counters;
+  std::vector<bool> has_level_below;
+  for (const Family& f : families_) {
     Result<RocksDbCounters> read = ReadCounters(db_, f.handle);
     if (!read.ok()) return read.status();
+    RocksDbCounters& c = read.value();
     if (listener_) {
       const RocksDbListener::Flushed flushed = listener_->FlushedOf(f.handle->GetID());
-      read.value().flushed_table_bytes = flushed.table_bytes;
-      read.value().flushed_bytes = flushed.table_bytes + flushed.blob_bytes;
-    }
-    const RocksDbCounters& c = read.value();
-    const uint64_t memtables_before = std::exchange(f.counted_memtables, f.facts.memtable_bytes);
-    if (f.counted) {
-      const double flushed = std::max(0.0, c.flushed_bytes - f.counters.flushed_bytes) / disk_ratio_.value();
-      burst_.Took(i, flushed + static_cast<double>(f.counted_memtables) - static_cast<double>(memtables_before));
-      f.table_share.Update(std::max(0.0, c.flushed_bytes - f.counters.flushed_bytes),
-                           std::max(0.0, c.flushed_table_bytes - f.counters.flushed_table_bytes));
-      sums_.total_flushed_bytes += grown(c.flushed_bytes, f.counters.flushed_bytes);
-      sums_.total_compacted_bytes += grown(c.compaction_written_bytes, f.counters.compaction_written_bytes);
-      // Each level has counters of its own, so there is no difference to add when the base level has moved.
-      if (c.base_level == f.counters.base_level && !f.geometry.counts_runs) {
-        sums_.total_drained_bytes += grown(c.drained_from_l0_bytes, f.counters.drained_from_l0_bytes);
-        // The bytes of a last level need not move on.
-        if (c.base_level < db_->NumberLevels(f.handle) - 1)
-          sums_.l1_bytes += static_cast<int64_t>(c.base_level_bytes - f.counters.base_level_bytes);
-      }
+      c.flushed_table_bytes = flushed.table_bytes;
+      c.flushed_bytes = flushed.table_bytes + flushed.blob_bytes;
     }
     newest_.slowdowns += c.slowdowns;
     newest_.stops += c.stops;
     for (const auto& [cause, count] : c.stall_causes) newest_.stall_causes[cause] += count;
     newest_.score = std::max(newest_.score, c.highest_score);
     AddTo(c.levels, &newest_.levels);
-    f.facts.deepest_score = c.highest_score;
-    f.counters = std::move(read).value();
-    f.counted = true;
-    FollowOptions(&f);
+    has_level_below.push_back(c.base_level < db_->NumberLevels(f.handle) - 1);
+    counters.push_back(std::move(c));
   }
-  const uint64_t brakes = newest_.slowdowns + newest_.stops;
-  // After DB::ResetStats the counters begin at 0 again.
-  if (!first) counted_brakes_ += brakes < last_brakes_ ? brakes : brakes - last_brakes_;
-  if (!first && user_bytes.value() >= user_bytes_) {
-    disk_ratio_.Update(left_memtables - left_memtables_,
-                       static_cast<double>(sums_.total_flushed_bytes - flushed_before));
-  }
-  last_brakes_ = brakes;
-  user_bytes_ = user_bytes.value();
-  left_memtables_ = left_memtables;
-  l0_changed_ = false;
+  engine_.TakeCounters(now, user_bytes.value(), std::move(counters), has_level_below);
+  for (Family& f : families_) FollowOptions(&f);
   return Status();
 }
 
@@ -276,9 +221,6 @@ void RocksDbProbe::ReadMemoryParts(TimePoint now) {
   }
 }
 
-// All families share the threads that flush and compact, so each family's signals use the sums; only the levels come
-// from its own facts. A family receives only a share of the bytes that are written, so more bytes are needed to raise
-// its level.
 void RocksDbProbe::AddEngineSignals(TimePoint now, LoadSample* sample) {
   double background_bytes_per_second = 0;
   uint64_t total_background_bytes = 0;
@@ -287,38 +229,7 @@ void RocksDbProbe::AddEngineSignals(TimePoint now, LoadSample* sample) {
     total_background_bytes = static_cast<uint64_t>(io_limiter_->GetTotalBytesThrough(rocksdb::Env::IO_LOW) +
                                                    io_limiter_->GetTotalBytesThrough(rocksdb::Env::IO_HIGH));
   }
-  for (size_t i = 0; i < families_.size(); ++i) {
-    Family& f = families_[i];
-    LsmFacts facts = f.facts;
-    const double mean_file = f.counters.l0_files > 0 ? f.counters.l0_bytes / f.counters.l0_files : 0;
-    // Until the counters are read again, fewer files count as the bytes that were there before: RocksDB may have merged
-    // them within L0, and the new number times the old mean size would show a drain that did not happen.
-    const double files = l0_changed_ ? std::max(static_cast<double>(facts.l0_files), f.counters.l0_files)
-                                     : static_cast<double>(facts.l0_files);
-    facts.l1_size_bytes = static_cast<uint64_t>(f.counters.base_level_bytes);
-    // The flush of a few bytes takes as long as syncing a file does, and says nothing about the speed.
-    const bool flushed_much = f.counters.flushed_bytes >= static_cast<double>(f.geometry.write_buffer_bytes);
-    facts.flush_bytes_per_second = flushed_much ? f.counters.flush_bytes_per_second : 0;
-    // A run may hold all data, merged, so only the number of runs counts.
-    facts.l0_bytes = f.geometry.counts_runs ? 0 : static_cast<uint64_t>(files * mean_file);
-    facts.flushing = sums_.flushing;
-    facts.compacting = sums_.compacting;
-    facts.background_bytes_per_second = background_bytes_per_second;
-    facts.total_background_bytes = total_background_bytes;
-    facts.total_flushed_bytes = sums_.total_flushed_bytes;
-    facts.total_drained_bytes = sums_.total_drained_bytes;
-    facts.total_compacted_bytes = sums_.total_compacted_bytes;
-    facts.l1_bytes = sums_.l1_bytes;
-    facts.disk_bytes_per_user_byte = disk_ratio_.value();
-    facts.table_bytes_per_user_byte = disk_ratio_.value() * f.table_share.value();
-
-    LoadSample own;
-    f.signals.Update(now, facts, &own);
-    for (Signal signal : own.signals()) {
-      signal.bytes_per_level /= std::max(kLeastShare, burst_.ShareOf(i));
-      sample->AddHighest(signal);
-    }
-  }
+  engine_.AddSignals(now, background_bytes_per_second, total_background_bytes, sample);
 }
 
 void RocksDbProbe::AddBuffers(TimePoint now, LoadSample* sample) {
@@ -351,7 +262,7 @@ void RocksDbProbe::AddMemorySignals(const MemoryUse& use, LoadSample* sample) {
 // begin, whichever is higher. Neither counts the stops of a WriteBufferManager.
 uint64_t RocksDbProbe::Escapes() const {
   if (listener_) return listener_->slowdowns() + listener_->stops() + buffers_.stops();
-  return std::max(seen_brakes_, counted_brakes_) + buffers_.stops();
+  return std::max(seen_brakes_, engine_.counted_brakes()) + buffers_.stops();
 }
 
 // The level at that moment shows the operator whether weir knew of the load.
@@ -386,7 +297,7 @@ void RocksDbProbe::Publish(const LoadSample& sample, const MemoryUse& use) {
   newest_.drain_bytes_per_second = drain_of("l0");
   newest_.flush_bytes_per_second = drain_of("memtables");
   newest_.background_bytes_per_second = families_.empty() ? 0 : families_.front().signals.BackgroundBytesPerSecond();
-  newest_.disk_per_user_byte = disk_ratio_.value();
+  newest_.disk_per_user_byte = engine_.disk_bytes_per_user_byte();
   newest_.memory = use;
   newest_.memory_target_bytes = target_bytes_;
   newest_.own_bytes = own_.bytes();

@@ -16,7 +16,7 @@
 
 #include "config/birth_process.h"
 #include "config/mutex.h"
-#include "monitors/lsm_signals.h"
+#include "monitors/lsm_engine.h"
 #include "monitors/memory_probe.h"
 #include "monitors/own_bytes.h"
 #include "monitors/rocksdb_brakes.h"
@@ -24,7 +24,6 @@
 #include "monitors/rocksdb_counters.h"
 #include "monitors/rocksdb_listener.h"
 #include "monitors/rocksdb_monitor.h"
-#include "monitors/write_burst.h"
 
 namespace weir {
 
@@ -54,24 +53,16 @@ class RocksDbProbe final : public LoadProbe {
   RocksDbDetails Details() const;
 
  private:
-  struct Family {
-    rocksdb::ColumnFamilyHandle* handle;
-    LsmGeometry geometry;
+  struct Family : LsmFamily {
+    using LsmFamily::LsmFamily;
+
+    rocksdb::ColumnFamilyHandle* handle = nullptr;
     LsmBrakes prepared_brakes;   // the brakes as PrepareRocksDb put them
     LsmGeometry seen;            // that of RocksDB's options when they were last read
     LsmBrakes seen_brakes;       // the brakes in them
     bool moves_brakes = false;   // PrepareRocksDb moved the brakes, and the program has not set them since
     bool lifted_brakes = false;  // the brakes are out of reach, because of a bulk load (RocksDbMonitor::MoveBrakes)
     std::optional<LsmBrakes> in_change;  // the brakes to which the probe changes the options at this moment
-    LsmSignals signals;
-    LsmFacts facts;              // facts of this family; AddEngineSignals adds the sums over all families to a copy
-    uint64_t filling_bytes = 0;  // bytes in the memtable that is being filled
-    bool flush_pending = false;
-    bool compaction_pending = false;
-    bool counted = false;            // true after the first ReadAllCounters
-    RocksDbCounters counters;        // from the last ReadAllCounters
-    uint64_t counted_memtables = 0;  // bytes in memtables at that time
-    DiskRatio table_share;           // share of flushed bytes that is in tables; the rest is in blob files
   };
 
   Status ProbeLocked(TimePoint now, LoadSample* sample) WEIR_REQUIRES(db_mutex_);
@@ -118,11 +109,10 @@ class RocksDbProbe final : public LoadProbe {
   // Reads the cheap properties, at every sample. Leaves out those of the families if the database rests.
   Status ReadDatabase() WEIR_REQUIRES(db_mutex_);
   Status ReadFamilies() WEIR_REQUIRES(db_mutex_);
-  Status ReadFamily(Family* family) WEIR_REQUIRES(db_mutex_);
+  Result<LsmReading> ReadFamily(const Family& family) const WEIR_REQUIRES(db_mutex_);
   Status CountRunsBelowL0(const Family& family, uint64_t* runs) const WEIR_REQUIRES(db_mutex_);
-  // Reads the expensive counters. Probe calls it once a second, or after 300 ms if L0 has changed, but not again while
-  // the database rests.
-  Status ReadAllCounters() WEIR_REQUIRES(db_mutex_);
+  // Reads the expensive counters. Probe calls it when they are due, but not again while the database rests.
+  Status ReadAllCounters(TimePoint now) WEIR_REQUIRES(db_mutex_);
   void ReadMemoryParts(TimePoint now) WEIR_REQUIRES(db_mutex_);
 
   void AddEngineSignals(TimePoint now, LoadSample* sample) WEIR_REQUIRES(db_mutex_);
@@ -156,27 +146,16 @@ class RocksDbProbe final : public LoadProbe {
   const std::shared_ptr<rocksdb::RateLimiter> io_limiter_;  // may be null
   RocksDbBuffers buffers_;
   SharedBuffersSignal buffers_signal_ WEIR_GUARDED_BY(db_mutex_);
-  DiskRatio disk_ratio_ WEIR_GUARDED_BY(db_mutex_);
-  // Sums over the families; the cumulative ones begin with the first sample.
-  LsmFacts sums_ WEIR_GUARDED_BY(db_mutex_);
-  double user_bytes_ WEIR_GUARDED_BY(db_mutex_) = 0;  // RocksDB's count of the bytes that the program wrote
-  // The bytes of the program that left the memtables, up to a constant.
-  double left_memtables_ WEIR_GUARDED_BY(db_mutex_) = 0;
+  LsmEngine engine_ WEIR_GUARDED_BY(db_mutex_);
   MemoryProbe memory_ WEIR_GUARDED_BY(db_mutex_);
-  WriteBurst burst_ WEIR_GUARDED_BY(db_mutex_);
-  std::optional<TimePoint> last_counters_ WEIR_GUARDED_BY(db_mutex_);
   // The version when the families and when the counters were read. Null if the database did not rest then (it flushed,
   // compacted or braked), or if they must be read again, because the families or their options changed.
   std::optional<Version> seen_version_ WEIR_GUARDED_BY(db_mutex_);
   std::optional<Version> counted_version_ WEIR_GUARDED_BY(db_mutex_);
   std::optional<TimePoint> last_table_readers_ WEIR_GUARDED_BY(db_mutex_);
-  // True if L0 lost files or got several flushes since the counters were read.
-  bool l0_changed_ WEIR_GUARDED_BY(db_mutex_) = false;
-  uint64_t last_brakes_ WEIR_GUARDED_BY(db_mutex_) = 0;     // RocksDB's count of slowdowns and stops
-  uint64_t counted_brakes_ WEIR_GUARDED_BY(db_mutex_) = 0;  // how much that count grew since the first sample
-  uint64_t seen_brakes_ WEIR_GUARDED_BY(db_mutex_) = 0;     // how often a sample found that RocksDB had begun to brake
-  bool braking_ WEIR_GUARDED_BY(db_mutex_) = false;         // true if RocksDB braked at the last sample
-  bool places_brakes_ WEIR_GUARDED_BY(db_mutex_) = false;   // between MoveBrakes and GiveBrakesBack
+  uint64_t seen_brakes_ WEIR_GUARDED_BY(db_mutex_) = 0;    // how often a sample found that RocksDB had begun to brake
+  bool braking_ WEIR_GUARDED_BY(db_mutex_) = false;        // true if RocksDB braked at the last sample
+  bool places_brakes_ WEIR_GUARDED_BY(db_mutex_) = false;  // between MoveBrakes and GiveBrakesBack
   std::optional<uint64_t> seen_escapes_ WEIR_GUARDED_BY(db_mutex_);
   std::optional<TimePoint> last_escape_ WEIR_GUARDED_BY(db_mutex_);
   std::vector<std::string> events_ WEIR_GUARDED_BY(db_mutex_);  // for RocksDbMonitorSettings::on_event

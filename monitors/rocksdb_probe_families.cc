@@ -61,18 +61,12 @@ RocksDbProbe::RocksDbProbe(rocksdb::DB* db, const RocksDbMonitor::Handles& handl
       flushes_together_(db->GetDBOptions().atomic_flush),
       io_limiter_(db->GetDBOptions().rate_limiter),
       buffers_(db->GetDBOptions().write_buffer_manager),
-      disk_ratio_(0),
       memory_({}, static_cast<uint64_t>(kExactMemoryShare * static_cast<double>(target_bytes)),
-              kInexactInterval / settings.monitor.sample_interval),
-      burst_({}) {
-  double buffers = 0;
+              kInexactInterval / settings.monitor.sample_interval) {
   {
     const MutexLock lock(db_mutex_);
-    for (auto* handle : handles) {
+    for (auto* handle : handles)
       if (const Status added = AddFamilyLocked(handle); !added.ok()) throw std::invalid_argument(added.message());
-      buffers += static_cast<double>(families_.back().geometry.write_buffer_bytes);
-    }
-    disk_ratio_ = DiskRatio(buffers);
   }
   if (listener_) listener_->AddWatcher(this, [this](const auto* handle) { HandleDeleted(handle); });
 }
@@ -90,6 +84,7 @@ void RocksDbProbe::Forget() {
   db_ = nullptr;
   forgotten_ = true;
   families_.clear();
+  FamiliesChanged();
   buffers_.GiveBack();
   if (std::exchange(cache_share_, 1) < 1 && block_cache_) block_cache_->SetCapacity(full_cache_bytes_);
 }
@@ -108,12 +103,10 @@ std::vector<RocksDbProbe::Family>::iterator RocksDbProbe::Find(uint32_t id) {
   return std::find_if(families_.begin(), families_.end(), [id](const Family& f) { return f.handle->GetID() == id; });
 }
 
-// The sums over the families changed, so the next counters have nothing to be compared with.
 void RocksDbProbe::FamiliesChanged() {
-  std::vector<double> buffers;
-  for (const Family& f : families_) buffers.push_back(static_cast<double>(f.geometry.write_buffer_bytes));
-  burst_ = WriteBurst(buffers);
-  last_counters_.reset();
+  std::vector<LsmFamily*> families;
+  for (Family& f : families_) families.push_back(&f);
+  engine_.SetFamilies(std::move(families));
   seen_version_.reset();
   counted_version_.reset();
 }
@@ -151,14 +144,12 @@ Status RocksDbProbe::AddFamilyLocked(rocksdb::ColumnFamilyHandle* handle) {
   const bool as_prepared = known != prepared_.end() && (IsMarked(options) || !known->second.brakes_moved);
   LsmGeometry geometry = as_prepared ? known->second : GeometryOf(options);
   geometry.score_threshold = settings_.score_threshold;
-  families_.push_back({.handle = handle,
-                       .geometry = geometry,
-                       .prepared_brakes = BrakesOf(geometry),
-                       .seen = GeometryAsSet(options),
-                       .seen_brakes = BrakesIn(options),
-                       .moves_brakes = geometry.brakes_moved,
-                       .signals = LsmSignals(geometry, settings_.monitor.sample_interval),
-                       .table_share = DiskRatio(static_cast<double>(geometry.write_buffer_bytes))});
+  Family& family = families_.emplace_back(geometry, settings_.monitor.sample_interval);
+  family.handle = handle;
+  family.prepared_brakes = BrakesOf(geometry);
+  family.seen = GeometryAsSet(options);
+  family.seen_brakes = BrakesIn(options);
+  family.moves_brakes = geometry.brakes_moved;
   FamiliesChanged();
   return {};
 }
@@ -273,7 +264,7 @@ void RocksDbProbe::NoticeOptions(Family* f) {
   f->signals.SetGeometry(f->geometry);
   f->seen = now;
   f->seen_brakes = brakes;
-  if (other_buffers) FamiliesChanged();
+  if (other_buffers) engine_.BuffersChanged();
 }
 
 void RocksDbProbe::FollowOptions(Family* f) {

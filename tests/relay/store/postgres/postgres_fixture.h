@@ -22,7 +22,7 @@ class PostgresDatabase {
   PostgresDatabase& operator=(const PostgresDatabase&) = delete;
 
   std::string conninfo() const;
-  std::string url() const;  // as WEIR_STORE has it
+  std::string url() const;  // has the form of WEIR_STORE
   std::string Ask(const std::string& sql) const { return PostgresClient(conninfo()).Ask(sql); }
   PostgresStoreOptions Options(const std::string& origin = "here") const;
 
