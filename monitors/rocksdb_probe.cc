@@ -17,9 +17,6 @@ using Properties = rocksdb::DB::Properties;
 // RocksDB walks all table readers to answer this property.
 constexpr Duration kTableReadersInterval = std::chrono::seconds(10);
 
-// After this time without a brake of RocksDB's, the next one is told again.
-constexpr Duration kLeastCalm = std::chrono::seconds(10);
-
 // By design the advice is to slow reads at a score of 2.0, writes at 1.5: a backlog slows reads down later than it
 // endangers writes.
 constexpr double kReadScoreFactor = 2.0 / 1.5;
@@ -97,12 +94,10 @@ Status RocksDbProbe::ReadDatabase() {
       !db_->GetIntProperty(Properties::kIsWriteStopped, &stopped)) {
     return DoesNotAnswer("what is running");
   }
-  const bool braking = delayed > 0 || stopped > 0;
-  if (braking && !braking_) ++seen_brakes_;
-  braking_ = braking;
+  escape_watch_.Take(delayed > 0 || stopped > 0);
   newest_.delayed_bytes_per_second = static_cast<double>(delayed);
   newest_.writes_stopped = stopped > 0;
-  const bool works = compactions > 0 || flushes > 0 || braking;
+  const bool works = compactions > 0 || flushes > 0 || escape_watch_.braking();
   if (!works && seen_version_ == version) return Status();
 
   engine_.TakeRunning(compactions > 0, flushes > 0);
@@ -262,27 +257,14 @@ void RocksDbProbe::AddMemorySignals(const MemoryUse& use, LoadSample* sample) {
 // begin, whichever is higher. Neither counts the stops of a WriteBufferManager.
 uint64_t RocksDbProbe::Escapes() const {
   if (listener_) return listener_->slowdowns() + listener_->stops() + buffers_.stops();
-  return std::max(seen_brakes_, engine_.counted_brakes()) + buffers_.stops();
+  return std::max(escape_watch_.seen(), engine_.counted_brakes()) + buffers_.stops();
 }
 
-// The level at that moment shows the operator whether weir knew of the load.
 void RocksDbProbe::TellOfEscapes(TimePoint now, const LoadSample& sample) {
-  const bool braked = seen_escapes_ && (braking_ || sample.escapes > *seen_escapes_);
-  seen_escapes_ = sample.escapes;
-  if (!places_brakes_ || !braked) return;
-  const bool goes_on = last_escape_ && now - *last_escape_ < kLeastCalm;
-  last_escape_ = now;
-  if (goes_on) return;
-  const std::string family = listener_ ? listener_->braked_family() : "";
-  std::string levels;
-  for (const Signal& s : sample.signals())
-    if (s.acts_on_writes)
-      levels += " " + std::string(s.name) + " " + std::to_string(std::lround(s.level * 100)) + " %,";
-  if (!levels.empty()) levels.back() = '.';
-  events_.push_back(
-      std::string("RocksDB ") + (newest_.writes_stopped ? "stops" : "slows down") +
-      " writes by itself although they are limited" + (family.empty() ? "" : ", because of column family " + family) +
-      ". Let all writes ask for admission, and watch all column families. RocksDB brakes at 100 %; now:" + levels);
+  if (!places_brakes_) return escape_watch_.PassOver(sample);
+  std::string event =
+      escape_watch_.Tell(now, newest_.writes_stopped, listener_ ? listener_->braked_family() : "", sample);
+  if (!event.empty()) events_.push_back(std::move(event));
 }
 
 void RocksDbProbe::Publish(const LoadSample& sample, const MemoryUse& use) {

@@ -16,6 +16,7 @@
 
 #include "config/birth_process.h"
 #include "config/mutex.h"
+#include "monitors/escape_watch.h"
 #include "monitors/lsm_engine.h"
 #include "monitors/memory_probe.h"
 #include "monitors/own_bytes.h"
@@ -153,11 +154,8 @@ class RocksDbProbe final : public LoadProbe {
   std::optional<Version> seen_version_ WEIR_GUARDED_BY(db_mutex_);
   std::optional<Version> counted_version_ WEIR_GUARDED_BY(db_mutex_);
   std::optional<TimePoint> last_table_readers_ WEIR_GUARDED_BY(db_mutex_);
-  uint64_t seen_brakes_ WEIR_GUARDED_BY(db_mutex_) = 0;    // how often a sample found that RocksDB had begun to brake
-  bool braking_ WEIR_GUARDED_BY(db_mutex_) = false;        // true if RocksDB braked at the last sample
-  bool places_brakes_ WEIR_GUARDED_BY(db_mutex_) = false;  // between MoveBrakes and GiveBrakesBack
-  std::optional<uint64_t> seen_escapes_ WEIR_GUARDED_BY(db_mutex_);
-  std::optional<TimePoint> last_escape_ WEIR_GUARDED_BY(db_mutex_);
+  EscapeWatch escape_watch_ WEIR_GUARDED_BY(db_mutex_);
+  bool places_brakes_ WEIR_GUARDED_BY(db_mutex_) = false;       // between MoveBrakes and GiveBrakesBack
   std::vector<std::string> events_ WEIR_GUARDED_BY(db_mutex_);  // for RocksDbMonitorSettings::on_event
   RocksDbDetails newest_ WEIR_GUARDED_BY(db_mutex_);            // becomes details_ when the sample is good
 

@@ -1,0 +1,235 @@
+#include "monitors/rocksdb_text/property_monitor.h"
+
+#include <algorithm>
+#include <map>
+#include <optional>
+#include <utility>
+
+#include "config/birth_process.h"
+#include "config/mutex.h"
+#include "config/text/parse.h"
+#include "monitors/escape_watch.h"
+#include "monitors/lsm_engine.h"
+#include "monitors/memory_only_monitor.h"
+#include "monitors/memory_probe.h"
+#include "monitors/rocksdb_text/stats_text.h"
+
+namespace weir {
+namespace {
+
+constexpr Duration kOptionsInterval = std::chrono::seconds(10);
+constexpr size_t kMostRunsAsked = 64;        // levels below L0, if their files are counted
+constexpr const char* kRunning = "default";  // figures of the whole database are asked of this family
+
+}  // namespace
+
+// PropertyProbe: the LoadProbe of PropertyMonitor.
+class PropertyProbe final : public LoadProbe {
+ public:
+  PropertyProbe(PropertyReader reader, PropertyMonitorSettings settings)
+      : settings_(std::move(settings)),
+        own_(settings_.own_budget_mb, settings_.memory_target_bytes),
+        reader_(std::move(reader)) {}
+
+  // Reads the options. Returns an error if a family is not in them.
+  Status Open() {
+    const MutexLock lock(mutex_);
+    return FollowOptions();
+  }
+  void Detach() {
+    if (birth_.IsForked()) return;
+    const MutexLock lock(mutex_);
+    reader_ = nullptr;
+    settings_.options = nullptr;
+  }
+  OwnBytes& own() { return own_; }
+
+  Status ProbeProcess(LoadSample* sample) override {
+    const Result<MemoryUse> use = memory_.ReadUse();
+    if (!use.ok()) return use.status();
+    sample->Add(own_.Level(settings_.monitor.sample_interval));
+    AddMemory(use.value(), settings_.memory_target_bytes, settings_.monitor.sample_interval, sample,
+              own_.waiting_bytes());
+    return {};
+  }
+
+  Status Probe(TimePoint now, LoadSample* sample) override {
+    std::string event;
+    {
+      const MutexLock lock(mutex_);
+      if (reader_ == nullptr) return Status::Error("detached");
+      if (Status sampled = ProbeLocked(now, sample, &event); !sampled.ok()) return sampled;
+    }
+    if (!event.empty() && settings_.on_event) settings_.on_event(event);
+    return {};
+  }
+
+ private:
+  Status ProbeLocked(TimePoint now, LoadSample* sample, std::string* event) WEIR_REQUIRES(mutex_) {
+    if (!options_read_ || now < *options_read_ || now - *options_read_ >= kOptionsInterval) {
+      options_read_ = now;
+      // Options that cannot be read for the moment, such as those of a file that is just replaced, stay as they were.
+      if (const Status followed = FollowOptions(); !followed.ok() && families_.empty()) return followed;
+    }
+    if (Status read = ReadFigures(); !read.ok()) return read;
+    if (engine_.CountersAreDue(now)) {
+      if (Status read = ReadCounters(now); !read.ok()) return read;
+    }
+    engine_.AddSignals(now, 0, 0, sample);
+    sample->escapes = std::max(escape_watch_.seen(), engine_.counted_brakes());
+    *event = escape_watch_.Tell(now, stopped_, "", *sample);
+    return {};
+  }
+
+  Status FollowOptions() WEIR_REQUIRES(mutex_) {
+    const Result<OptionsText> options = settings_.options();
+    if (!options.ok()) return options.status();
+    std::map<std::string, LsmGeometry> geometry;
+    for (const std::string& name : settings_.families) {
+      const OptionsText::Family* family = options.value().Find(name);
+      if (family == nullptr)
+        return Status::Error("the options have no column family " + Printable(name) + ": name those that exist");
+      if (family->options.compaction_style == CompactionStyle::kNone)
+        return Status::Error("column family " + Printable(name) +
+                             " has no compaction (kCompactionStyleNone), so how fast files leave L0 is not known: do "
+                             "not watch it");
+      geometry.emplace(name, GeometryAsSet(family->options));
+    }
+    if (families_.empty()) {
+      std::vector<LsmFamily*> families;
+      for (const auto& [name, g] : geometry)
+        families.push_back(&families_.try_emplace(name, g, settings_.monitor.sample_interval).first->second);
+      engine_.SetFamilies(std::move(families));
+      return {};
+    }
+    for (auto& [name, family] : families_) {
+      if (family.geometry == geometry.at(name)) continue;
+      family.geometry = geometry.at(name);
+      family.signals.SetGeometry(family.geometry);
+      engine_.BuffersChanged();
+    }
+    return {};
+  }
+
+  Status ReadText(const std::string& family, const char* property, std::string* text) WEIR_REQUIRES(mutex_) {
+    text->clear();
+    if (reader_(family, property, text)) return {};
+    return Status::Error(std::string("RocksDB does not answer ") + property + " of column family " + Printable(family) +
+                         "; is the database closed?");
+  }
+  Status ReadNumber(const std::string& family, const char* property, uint64_t* number) WEIR_REQUIRES(mutex_) {
+    std::string text;
+    if (Status read = ReadText(family, property, &text); !read.ok()) return read;
+    const Result<uint64_t> parsed = ParseUnsigned(text, {.min = 0, .max = 0x1p64});
+    if (!parsed.ok())
+      return Status::Error(std::string(property) + " of column family " + Printable(family) + " is \"" +
+                           Printable(text) + "\", not a number");
+    *number = parsed.value();
+    return {};
+  }
+
+  Status ReadFigures() WEIR_REQUIRES(mutex_) {
+    uint64_t compactions = 0, flushes = 0, delayed = 0, stopped = 0;
+    for (const auto& [property, number] :
+         {std::pair("rocksdb.num-running-compactions", &compactions),
+          std::pair("rocksdb.num-running-flushes", &flushes), std::pair("rocksdb.actual-delayed-write-rate", &delayed),
+          std::pair("rocksdb.is-write-stopped", &stopped)}) {
+      if (Status read = ReadNumber(kRunning, property, number); !read.ok()) return read;
+    }
+    escape_watch_.Take(delayed > 0 || stopped > 0);
+    stopped_ = stopped > 0;
+    engine_.TakeRunning(compactions > 0, flushes > 0);
+    size_t index = 0;
+    for (const auto& [name, family] : families_) {
+      LsmReading reading;
+      if (Status read = ReadFamily(name, family.geometry.counts_runs, &reading); !read.ok()) return read;
+      engine_.Take(index++, reading);
+    }
+    return {};
+  }
+
+  Status ReadFamily(const std::string& name, bool counts_runs, LsmReading* reading) WEIR_REQUIRES(mutex_) {
+    uint64_t files_before = 0, compaction_pending = 0, flush_pending = 0;
+    const std::pair<const char*, uint64_t*> figures[] = {
+        {"rocksdb.num-files-at-level0", &files_before},
+        {"rocksdb.num-immutable-mem-table", &reading->immutable_memtables},
+        {"rocksdb.cur-size-active-mem-table", &reading->active_memtable_bytes},
+        {"rocksdb.num-files-at-level0", &reading->l0_files},
+        {"rocksdb.estimate-pending-compaction-bytes", &reading->pending_compaction_bytes},
+        {"rocksdb.compaction-pending", &compaction_pending},
+        {"rocksdb.mem-table-flush-pending", &flush_pending}};
+    // A flush between two of these calls would show its file twice or not at all, so the files are read before and
+    // after, and once more if they differ.
+    for (int attempt = 0; attempt < 3; ++attempt) {
+      for (const auto& [property, number] : figures)
+        if (Status read = ReadNumber(name, property, number); !read.ok()) return read;
+      if (files_before == reading->l0_files) break;
+    }
+    reading->compaction_pending = compaction_pending > 0;
+    reading->flush_pending = flush_pending > 0;
+    // RocksDB has no property for the number of levels, and answers for none that does not exist.
+    for (size_t level = 1; counts_runs && level < kMostRunsAsked; ++level) {
+      std::string files;
+      if (!reader_(name, ("rocksdb.num-files-at-level" + std::to_string(level)).c_str(), &files)) break;
+      if (TrimBlanks(files) != "0") ++reading->runs_below_l0;
+    }
+    return {};
+  }
+
+  Status ReadCounters(TimePoint now) WEIR_REQUIRES(mutex_) {
+    std::string text;
+    if (Status read = ReadText(kRunning, "rocksdb.dbstats", &text); !read.ok()) return read;
+    const double user_bytes = ParseDbStatsText(text).user_bytes;
+    std::vector<RocksDbCounters> counters;
+    std::vector<bool> has_level_below;
+    for (const auto& [name, family] : families_) {
+      uint64_t base_level = 1;
+      if (Status read = ReadNumber(name, "rocksdb.base-level", &base_level); !read.ok()) return read;
+      if (Status read = ReadText(name, "rocksdb.cfstats", &text); !read.ok()) return read;
+      counters.push_back(ParseCountersText(text, static_cast<int>(std::min<uint64_t>(base_level, kMostRunsAsked))));
+      std::string files;
+      has_level_below.push_back(
+          reader_(name, ("rocksdb.num-files-at-level" + std::to_string(base_level + 1)).c_str(), &files));
+    }
+    engine_.TakeCounters(now, user_bytes, std::move(counters), has_level_below);
+    return {};
+  }
+
+  PropertyMonitorSettings settings_;
+  const BirthProcess birth_;
+  OwnBytes own_;
+  MemoryProbe memory_;
+  Mutex mutex_;                                    // held while the functions of the program run
+  PropertyReader reader_ WEIR_GUARDED_BY(mutex_);  // null after Detach
+  std::map<std::string, LsmFamily> families_ WEIR_GUARDED_BY(mutex_);
+  LsmEngine engine_ WEIR_GUARDED_BY(mutex_);
+  EscapeWatch escape_watch_ WEIR_GUARDED_BY(mutex_);
+  bool stopped_ WEIR_GUARDED_BY(mutex_) = false;  // RocksDB stopped writes at the last sample
+  std::optional<TimePoint> options_read_ WEIR_GUARDED_BY(mutex_);
+};
+
+PropertyMonitor::PropertyMonitor(std::unique_ptr<PropertyProbe> probe, const MonitorSettings& settings,
+                                 const Clock& clock)
+    : LoadMonitor(std::move(probe), settings, clock), properties_(static_cast<PropertyProbe&>(this->probe())) {}
+
+Result<std::unique_ptr<PropertyMonitor>> PropertyMonitor::Attach(PropertyReader reader,
+                                                                 PropertyMonitorSettings settings, const Clock& clock) {
+  if (Status checked = Check(settings.monitor); !checked.ok()) return checked;
+  if (reader == nullptr) return Status::Error("the function that reads properties is missing");
+  if (settings.options == nullptr) return Status::Error("the function that returns the options is missing");
+  if (settings.families.empty()) return Status::Error("no column family is named: watch \"default\" at least");
+  if (settings.memory_target_bytes == 0)
+    return Status::Error("the memory target is 0: give the bytes that the program may use");
+  const MonitorSettings monitor_settings = settings.monitor;
+  auto probe = std::make_unique<PropertyProbe>(std::move(reader), std::move(settings));
+  if (Status opened = probe->Open(); !opened.ok()) return opened;
+  std::unique_ptr<PropertyMonitor> monitor(new PropertyMonitor(std::move(probe), monitor_settings, clock));
+  if (Status sampled = monitor->SampleOnce(); !sampled.ok()) return sampled;
+  return monitor;
+}
+
+void PropertyMonitor::Detach() { properties_.Detach(); }
+
+void PropertyMonitor::AddOwnBytes(int64_t bytes, OwnUse use) { properties_.own().Add(bytes, use); }
+
+}  // namespace weir
