@@ -18,10 +18,10 @@ namespace weir {
 
 // A column family, as the engine knows it. The probe owns it, and sets the geometry.
 struct LsmFamily {
-  LsmFamily(const LsmGeometry& geometry, Duration sample_interval)
-      : geometry(geometry),
-        signals(geometry, sample_interval),
-        table_share(static_cast<double>(geometry.write_buffer_bytes)) {}
+  LsmFamily(const LsmGeometry& opened, Duration sample_interval)
+      : geometry(opened),
+        signals(opened, sample_interval),
+        table_share(static_cast<double>(opened.write_buffer_bytes)) {}
 
   LsmGeometry geometry;
   LsmSignals signals;              // must get the geometry when it changes

@@ -53,7 +53,7 @@ Status LinkSession::Subscribe() {
   std::string request = "[\"REQ\",\"" + std::string(kLiveSubscription) + "\"";
   for (Filter filter : parts_.order.filters) {
     filter.limit = 0;
-    request += "," + ToJson(filter);
+    request += "," + RemoteRelay::FilterText(filter);
   }
   return say_(request + "]");
 }

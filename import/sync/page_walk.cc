@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "import/sync/remote_relay.h"
+
 namespace weir {
 namespace {
 
@@ -19,21 +21,29 @@ PageWalk::PageWalk(SyncPart set, Filter filter, const EventLimits& limits)
 Status PageWalk::AskNext(const Say& say) {
   new_on_page_ = on_page_ = beyond_page_ = 0;
   ++pages_;
-  return say("[\"REQ\",\"" + Subscription() + "\"," + ToJson(filter_) + "]");
+  return say("[\"REQ\",\"" + Subscription() + "\"," + RemoteRelay::FilterText(filter_) + "]");
 }
 
 Result<bool> PageWalk::OnMessage(const RelayMessage& message, const Say& say, const Take& take) {
   using Kind = RelayMessage::Kind;
-  if (message.subject != Subscription() || done_) return false;
+  if (!message.subject.starts_with(kPage) || done_) return false;
+  if (message.subject != Subscription()) return true;  // the rest of a page that was given up
   if (message.kind == Kind::kClosed) return Status::Error("the relay refuses to be read: " + message.text);
   if (message.kind != Kind::kEvent && message.kind != Kind::kEose) return false;
-  Status status = message.kind == Kind::kEvent ? TakeEvent(message.event, take) : EndPage(say);
+  Status status = message.kind == Kind::kEvent ? TakeEvent(message.event, say, take) : EndPage(say);
   if (!status.ok()) return status;
   return true;
 }
 
+Status PageWalk::AskAgain(const Say& say) {
+  awaits_known_ = false;
+  until_excludes_ = true;
+  ++filter_.until;
+  return AskNext(say);
+}
+
 // An event that is not valid goes to `take`, which says what is wrong with it, but does not move the walk.
-Status PageWalk::TakeEvent(std::string_view json, const Take& take) {
+Status PageWalk::TakeEvent(std::string_view json, const Say& say, const Take& take) {
   if (on_page_ + beyond_page_ >= kMostOfPage) return Status::Error("the relay gives no pages: one does not end");
   const Result<Event> parsed = parser_.Parse(json);
   if (!parsed.ok()) {
@@ -46,7 +56,13 @@ Status PageWalk::TakeEvent(std::string_view json, const Take& take) {
     ++beyond_page_;
     return {};
   }
+  if (awaits_known_ && item.created_at < oldest_) {
+    Status closed = Close(say);
+    return closed.ok() ? AskAgain(say) : closed;
+  }
+  awaits_known_ = false;
   ++on_page_;
+  if (until_excludes_ && item.created_at >= filter_.until) return {};
   if (item.created_at < oldest_) {
     oldest_ = item.created_at;
     of_oldest_second_.clear();
@@ -62,8 +78,11 @@ Status PageWalk::TakeEvent(std::string_view json, const Take& take) {
   return take(json);
 }
 
+Status PageWalk::Close(const Say& say) const { return say("[\"CLOSE\",\"" + Subscription() + "\"]"); }
+
 Status PageWalk::EndPage(const Say& say) {
-  if (Status closed = say("[\"CLOSE\",\"" + Subscription() + "\"]"); !closed.ok()) return closed;
+  if (Status closed = Close(say); !closed.ok()) return closed;
+  if (awaits_known_ && beyond_page_ == 0) return AskAgain(say);
   if (on_page_ == 0 && beyond_page_ > 0)
     return Status::Error("the relay gives no pages: none of the events on one is valid and matches its filter");
   largest_page_ = std::max(largest_page_, on_page_);
@@ -72,7 +91,8 @@ Status PageWalk::EndPage(const Say& say) {
   const uint64_t next = new_on_page_ == 0 ? oldest_ - 1 : oldest_;
   done_ = on_page_ == 0 || next < filter_.since || (new_on_page_ == 0 && oldest_ == 0);
   if (done_) return {};
-  filter_.until = next;
+  awaits_known_ = next == oldest_ && !until_excludes_;
+  filter_.until = until_excludes_ ? next + 1 : next;
   return AskNext(say);
 }
 

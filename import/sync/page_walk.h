@@ -4,6 +4,9 @@
 // If more events than a page has are of one second, the relay gives only some of them; the walk then goes on with the
 // second before, and cut_seconds counts it. Events that do not match the filter are ignored.
 //
+// Each page begins with the events that the last one ended with. If it does not, the relay takes `until` for a date
+// that is not in the page any more; the walk then asks for each page from the next second on.
+//
 // Threads: only one thread at a time may use a PageWalk.
 #pragma once
 
@@ -27,6 +30,7 @@ class PageWalk {
   using Say = std::function<Status(std::string_view message)>;
   using Take = std::function<Status(std::string_view json)>;
 
+  static constexpr std::string_view kPage = "page-";  // the begin of the names of the subscriptions
   // The usual limit of a relay.
   static constexpr uint64_t kEventsOfPage = 500;
   // A relay that gives more for a REQ does not heed limits, and may not end at all.
@@ -49,15 +53,19 @@ class PageWalk {
 
  private:
   Status AskNext(const Say& say);
-  Status TakeEvent(std::string_view json, const Take& take);
+  Status AskAgain(const Say& say);
+  Status TakeEvent(std::string_view json, const Say& say, const Take& take);
+  Status Close(const Say& say) const;
   Status EndPage(const Say& say);
-  std::string Subscription() const { return "page-" + std::to_string(pages_); }
+  std::string Subscription() const { return std::string(kPage) + std::to_string(pages_); }
 
   const SyncPart set_;
   Filter filter_;
   EventParser parser_;
   std::vector<bool> seen_;              // by the index in the set
   std::set<EventId> of_oldest_second_;  // events of the last pages at the second where the next one begins
+  bool awaits_known_ = false;           // the page must begin with one of these
+  bool until_excludes_ = false;         // events at the date `until` are not in the relay's answer
   uint64_t oldest_ = UINT64_MAX;        // the oldest date on the pages so far
   uint64_t new_on_page_ = 0;
   uint64_t on_page_ = 0;

@@ -52,6 +52,12 @@ Result<ServerUrl> ParseRelayUrl(const std::string& url) {
 
 }  // namespace
 
+std::string RemoteRelay::FilterText(const Filter& filter) {
+  std::string text = ToJson(filter);
+  if (filter.since == 0) text.insert(1, text == "{}" ? "\"since\":0" : "\"since\":0,");
+  return text;
+}
+
 Status RemoteRelay::CheckUrl(const std::string& url) {
   const Result<ServerUrl> parsed = ParseRelayUrl(url);
   return parsed.ok() ? Status() : parsed.status();

@@ -14,6 +14,7 @@
 
 #include "config/status.h"
 #include "config/wire/websocket/websocket_client.h"
+#include "relay/nostr/filter.h"
 #include "relay/nostr/relay_message.h"
 
 namespace weir {
@@ -22,6 +23,8 @@ class RemoteRelay {
  public:
   // Returns an error if the text is not ws:// or wss://host[:port][/path].
   static Status CheckUrl(const std::string& url);
+  // Returns the filter's JSON with a condition even if it has none, because some relays answer `{}` by nothing.
+  static std::string FilterText(const Filter& filter);
   // Connects. `ca_file` has the certificates to trust; empty: those of the system. A requested stop ends each call of
   // the relay with an error.
   static Result<std::unique_ptr<RemoteRelay>> Connect(const std::string& url, const std::string& ca_file,

@@ -10,7 +10,7 @@ namespace {
 
 using Stats = std::map<std::string, std::string>;
 
-constexpr double kGiB = 1 << 30;
+constexpr double kBytesOfGb = 1 << 30;
 
 // Returns the next line, without its end, and removes it from `text`.
 std::string_view TakeLine(std::string_view* text) {
@@ -109,7 +109,8 @@ RocksDbCounters ParseCountersText(std::string_view cfstats, int base_level) {
   for (std::string_view rest = cfstats; !rest.empty();) {
     const std::string_view line = TakeLine(&rest);
     const std::vector<std::string> words = Words(line);
-    if (words.empty()) {
+    // The table ends with an empty line, or, in old versions, with this one.
+    if (words.empty() || words[0] == "Uptime(secs):") {
       columns.clear();
     } else if (words[0] == "Level" || words[0] == "Priority") {
       by_level = words[0] == "Level";
@@ -117,11 +118,11 @@ RocksDbCounters ParseCountersText(std::string_view cfstats, int base_level) {
     } else if (!columns.empty()) {
       if (by_level) AddRow(columns, words, &stats);
     } else if (line.starts_with("Flush(GB)")) {
-      flushed = NumberAfter(line, "cumulative ") * kGiB;
+      flushed = NumberAfter(line, "cumulative ") * kBytesOfGb;
     } else if (line.starts_with("AddFile(GB)")) {
-      ingested = NumberAfter(line, "cumulative ") * kGiB;
+      ingested = NumberAfter(line, "cumulative ") * kBytesOfGb;
     } else if (line.starts_with("Cumulative compaction: ")) {
-      written = NumberAfter(line, "Cumulative compaction: ") * kGiB;
+      written = NumberAfter(line, "Cumulative compaction: ") * kBytesOfGb;
     } else {
       AddStalls(line, &stats);
     }
@@ -129,7 +130,7 @@ RocksDbCounters ParseCountersText(std::string_view cfstats, int base_level) {
   RocksDbCounters counters = ParseCounters(stats, base_level);
   // These have more digits than the columns of the table.
   counters.flushed_bytes = flushed;
-  counters.flushed_table_bytes = std::max(0.0, flushed - kGiB * NumberAfter(stats["compaction.L0.WblobGB"], ""));
+  counters.flushed_table_bytes = std::max(0.0, flushed - kBytesOfGb * NumberAfter(stats["compaction.L0.WblobGB"], ""));
   counters.drained_from_l0_bytes = flushed + ingested - counters.l0_bytes;
   counters.compaction_written_bytes = std::max(0.0, written - flushed);
   const double l0_seconds = NumberAfter(stats["compaction.L0.CompSec"], "");
@@ -142,7 +143,7 @@ DbStatsText ParseDbStatsText(std::string_view dbstats) {
   for (std::string_view rest = dbstats; !rest.empty();) {
     const std::string_view line = TakeLine(&rest);
     if (line.starts_with("Uptime(secs): ")) result.uptime_seconds = NumberAfter(line, "Uptime(secs): ");
-    if (line.starts_with("Cumulative writes: ")) result.user_bytes = NumberAfter(line, "ingest: ") * kGiB;
+    if (line.starts_with("Cumulative writes: ")) result.user_bytes = NumberAfter(line, "ingest: ") * kBytesOfGb;
     constexpr std::string_view kStall = "Cumulative stall: ";  // "01:02:3.456 H:M:S, 0.1 percent"
     if (!line.starts_with(kStall)) continue;
     std::string_view time = line.substr(kStall.size());

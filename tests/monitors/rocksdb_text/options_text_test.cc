@@ -15,7 +15,6 @@ TEST(OptionsText, OfADatabaseHasTheGeometryOfItsOptions) {
   options.hard_pending_compaction_bytes_limit = 9ull << 30;
   rocksdb::ColumnFamilyOptions other = options;
   other.compaction_style = rocksdb::kCompactionStyleUniversal;
-  other.level0_slowdown_writes_trigger = -1;
   rocksdb::ColumnFamilyOptions dynamic = options;
   dynamic.level_compaction_dynamic_level_bytes = true;
   dynamic.disable_auto_compactions = true;
