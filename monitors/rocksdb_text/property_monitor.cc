@@ -18,6 +18,7 @@ namespace weir {
 namespace {
 
 constexpr Duration kOptionsInterval = std::chrono::seconds(10);
+constexpr double kLargestFigure = 1e15;      // bytes or files; no database has more
 constexpr size_t kMostRunsAsked = 64;        // levels below L0, if their files are counted
 constexpr const char* kRunning = "default";  // figures of the whole database are asked of this family
 
@@ -120,10 +121,10 @@ class PropertyProbe final : public LoadProbe {
   Status ReadNumber(const std::string& family, const char* property, uint64_t* number) WEIR_REQUIRES(mutex_) {
     std::string text;
     if (Status read = ReadText(family, property, &text); !read.ok()) return read;
-    const Result<uint64_t> parsed = ParseUnsigned(text, {.min = 0, .max = 0x1p64});
+    const Result<uint64_t> parsed = ParseUnsigned(text, {.min = 0, .max = kLargestFigure});
     if (!parsed.ok())
       return Status::Error(std::string(property) + " of column family " + Printable(family) + " is \"" +
-                           Printable(text) + "\", not a number");
+                           Printable(text) + "\", not a number of bytes or files");
     *number = parsed.value();
     return {};
   }

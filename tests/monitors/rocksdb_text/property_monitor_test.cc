@@ -140,8 +140,8 @@ TEST_F(PropertyMonitorTest, AReaderThatFailsMakesTheSampleFail) {
     return sampled.message();
   };
   EXPECT_TRUE(Has(error_with("rocksdb.num-files-at-level0", "none"), "does not answer rocksdb.num-files-at-level0"));
-  EXPECT_TRUE(Has(error_with("rocksdb.compaction-pending", "soon"), "is \"soon\", not a number"));
-  EXPECT_TRUE(Has(error_with("rocksdb.base-level", "-1"), "is \"-1\", not a number"));
+  EXPECT_TRUE(Has(error_with("rocksdb.compaction-pending", "soon"), "is \"soon\", not a number of bytes or files"));
+  EXPECT_TRUE(Has(error_with("rocksdb.base-level", "-1"), "is \"-1\", not a number of bytes or files"));
   EXPECT_FALSE(error_with("rocksdb.is-write-stopped", "throw").empty());
   EXPECT_EQ(error_with("rocksdb.base-level", "99"), "") << "a level that does not exist has nothing";
   EXPECT_EQ(error_with("rocksdb.cfstats", std::string(100000, '\xff')), "") << "counters that are missing are 0";
