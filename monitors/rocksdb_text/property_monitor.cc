@@ -28,9 +28,7 @@ constexpr const char* kRunning = "default";  // figures of the whole database ar
 class PropertyProbe final : public LoadProbe {
  public:
   PropertyProbe(PropertyReader reader, PropertyMonitorSettings settings)
-      : settings_(std::move(settings)),
-        own_(settings_.own_budget_mb, settings_.memory_target_bytes),
-        reader_(std::move(reader)) {}
+      : settings_(std::move(settings)), reader_(std::move(reader)) {}
 
   // Reads the options. Returns an error if a family is not in them.
   Status Open() {
@@ -43,14 +41,11 @@ class PropertyProbe final : public LoadProbe {
     reader_ = nullptr;
     settings_.options = nullptr;
   }
-  OwnBytes& own() { return own_; }
 
   Status ProbeProcess(LoadSample* sample) override {
     const Result<MemoryUse> use = memory_.ReadUse();
     if (!use.ok()) return use.status();
-    sample->Add(own_.Level(settings_.monitor.sample_interval));
-    AddMemory(use.value(), settings_.memory_target_bytes, settings_.monitor.sample_interval, sample,
-              own_.waiting_bytes());
+    AddMemory(use.value(), settings_.memory_target_bytes, settings_.monitor.sample_interval, sample);
     return {};
   }
 
@@ -198,7 +193,6 @@ class PropertyProbe final : public LoadProbe {
 
   PropertyMonitorSettings settings_;
   const BirthProcess birth_;
-  OwnBytes own_;
   MemoryProbe memory_;
   Mutex mutex_;                                    // held while the functions of the program run
   PropertyReader reader_ WEIR_GUARDED_BY(mutex_);  // null after Detach
@@ -230,7 +224,5 @@ Result<std::unique_ptr<PropertyMonitor>> PropertyMonitor::Attach(PropertyReader 
 }
 
 void PropertyMonitor::Detach() { properties_.Detach(); }
-
-void PropertyMonitor::AddOwnBytes(int64_t bytes, OwnUse use) { properties_.own().Add(bytes, use); }
 
 }  // namespace weir

@@ -8,8 +8,6 @@ void AttachSetup::DeclareAll(SettingTable& table, Settings& settings) {
   Declare(table, settings.monitor);
   Declare(table, settings.limiter);
   Declare(table, settings.memory);
-  table.Add("RATE_LIMIT_OWN_BUDGET_MB", &settings.own_budget_mb, {.min = 0, .max = 1 << 24, .unit = "MiB"},
-            "memory for queues and buffers of the program itself; 0: an eighth of the memory target");
 }
 
 Status AttachSetup::Set(const std::string& name, const std::string& value) {
@@ -42,7 +40,6 @@ Result<AttachSetup::Resolved> AttachSetup::Resolve(const Environment& environmen
   resolved.limiter = settings.limiter;
   resolved.monitor.monitor = settings.monitor;
   resolved.monitor.memory_target_bytes = target.value();
-  resolved.monitor.own_budget_mb = settings.own_budget_mb;
   if (!families.empty()) resolved.monitor.families = families;
   if (options_text) {
     resolved.monitor.options = [text = *options_text] { return ParseOptionsText(text); };

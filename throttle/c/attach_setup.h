@@ -38,7 +38,6 @@ class AttachSetup {
     MonitorSettings monitor;
     LimiterSettings limiter;
     MemoryTargetSettings memory;
-    uint64_t own_budget_mb = 0;
   };
   static void DeclareAll(SettingTable& table, Settings& settings);
 

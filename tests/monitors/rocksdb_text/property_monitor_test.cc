@@ -74,7 +74,7 @@ TEST_F(PropertyMonitorTest, HasTheSignalsOfAMonitorThatCallsTheDatabase) {
       ASSERT_TRUE(direct.SampleOnce().ok());
       ASSERT_TRUE(by_texts->SampleOnce().ok());
       const LoadSample wanted = direct.Sample(), sample = by_texts->Sample();
-      for (const char* name : {"memtables", "l0", "debt", "memory", "own"}) {
+      for (const char* name : {"memtables", "l0", "debt", "memory"}) {
         ASSERT_NE(sample.Find(name), nullptr) << name;
         EXPECT_NEAR(sample.LevelOf(name), wanted.LevelOf(name), 0.1) << name << " in round " << round;
       }
