@@ -1,6 +1,7 @@
 #include "monitors/lsm_engine.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 #include <utility>
 
@@ -12,6 +13,20 @@ constexpr Duration kLeastCountersInterval = std::chrono::milliseconds(300);
 
 // A family that takes a smaller share counts as if it took this one: the reaction to its level is strong enough.
 constexpr double kLeastShare = 0.1;
+
+// No database is that large. A figure beyond it comes from a text that is damaged.
+constexpr double kMostBytes = 1e18;
+
+double Tame(double number) { return std::isfinite(number) ? std::clamp(number, -kMostBytes, kMostBytes) : 0; }
+
+void Tame(RocksDbCounters* c) {
+  for (double* number :
+       {&c->drained_from_l0_bytes, &c->base_level_bytes, &c->flushed_table_bytes, &c->flushed_bytes,
+        &c->compaction_written_bytes, &c->flush_bytes_per_second, &c->l0_files, &c->l0_bytes, &c->highest_score})
+    *number = Tame(*number);
+  c->base_level_bytes = std::max(0.0, c->base_level_bytes);
+  c->l0_files = std::floor(c->l0_files);
+}
 
 uint64_t Grown(double now, double before) { return static_cast<uint64_t>(std::max(0.0, now - before)); }
 
@@ -65,6 +80,8 @@ bool LsmEngine::CountersAreDue(TimePoint now) const {
 
 void LsmEngine::TakeCounters(TimePoint now, double user_bytes, std::vector<RocksDbCounters> counters,
                              const std::vector<bool>& has_level_below) {
+  user_bytes = Tame(user_bytes);
+  for (RocksDbCounters& c : counters) Tame(&c);
   // Bytes that are still in memtables will be flushed later.
   double left_memtables = user_bytes;
   for (const LsmFamily* f : families_) left_memtables -= static_cast<double>(f->facts.memtable_bytes);
@@ -128,7 +145,7 @@ void LsmEngine::AddSignals(TimePoint now, double background_bytes_per_second, ui
     const bool flushed_much = f.counters.flushed_bytes >= static_cast<double>(f.geometry.write_buffer_bytes);
     facts.flush_bytes_per_second = flushed_much ? f.counters.flush_bytes_per_second : 0;
     // A run may hold all data, merged, so only the number of runs counts.
-    facts.l0_bytes = f.geometry.counts_runs ? 0 : static_cast<uint64_t>(files * mean_file);
+    facts.l0_bytes = f.geometry.counts_runs ? 0 : static_cast<uint64_t>(std::clamp(files * mean_file, 0.0, kMostBytes));
     facts.flushing = sums_.flushing;
     facts.compacting = sums_.compacting;
     facts.background_bytes_per_second = background_bytes_per_second;

@@ -18,6 +18,7 @@ namespace weir {
 namespace {
 
 constexpr Duration kOptionsInterval = std::chrono::seconds(10);
+constexpr double kLargestFigure = 1e15;      // bytes or files; no database has more
 constexpr size_t kMostRunsAsked = 64;        // levels below L0, if their files are counted
 constexpr const char* kRunning = "default";  // figures of the whole database are asked of this family
 
@@ -27,9 +28,7 @@ constexpr const char* kRunning = "default";  // figures of the whole database ar
 class PropertyProbe final : public LoadProbe {
  public:
   PropertyProbe(PropertyReader reader, PropertyMonitorSettings settings)
-      : settings_(std::move(settings)),
-        own_(settings_.own_budget_mb, settings_.memory_target_bytes),
-        reader_(std::move(reader)) {}
+      : settings_(std::move(settings)), reader_(std::move(reader)) {}
 
   // Reads the options. Returns an error if a family is not in them.
   Status Open() {
@@ -42,14 +41,11 @@ class PropertyProbe final : public LoadProbe {
     reader_ = nullptr;
     settings_.options = nullptr;
   }
-  OwnBytes& own() { return own_; }
 
   Status ProbeProcess(LoadSample* sample) override {
     const Result<MemoryUse> use = memory_.ReadUse();
     if (!use.ok()) return use.status();
-    sample->Add(own_.Level(settings_.monitor.sample_interval));
-    AddMemory(use.value(), settings_.memory_target_bytes, settings_.monitor.sample_interval, sample,
-              own_.waiting_bytes());
+    AddMemory(use.value(), settings_.memory_target_bytes, settings_.monitor.sample_interval, sample);
     return {};
   }
 
@@ -120,10 +116,10 @@ class PropertyProbe final : public LoadProbe {
   Status ReadNumber(const std::string& family, const char* property, uint64_t* number) WEIR_REQUIRES(mutex_) {
     std::string text;
     if (Status read = ReadText(family, property, &text); !read.ok()) return read;
-    const Result<uint64_t> parsed = ParseUnsigned(text, {.min = 0, .max = 0x1p64});
+    const Result<uint64_t> parsed = ParseUnsigned(text, {.min = 0, .max = kLargestFigure});
     if (!parsed.ok())
       return Status::Error(std::string(property) + " of column family " + Printable(family) + " is \"" +
-                           Printable(text) + "\", not a number");
+                           Printable(text) + "\", not a number of bytes or files");
     *number = parsed.value();
     return {};
   }
@@ -197,7 +193,6 @@ class PropertyProbe final : public LoadProbe {
 
   PropertyMonitorSettings settings_;
   const BirthProcess birth_;
-  OwnBytes own_;
   MemoryProbe memory_;
   Mutex mutex_;                                    // held while the functions of the program run
   PropertyReader reader_ WEIR_GUARDED_BY(mutex_);  // null after Detach
@@ -229,7 +224,5 @@ Result<std::unique_ptr<PropertyMonitor>> PropertyMonitor::Attach(PropertyReader 
 }
 
 void PropertyMonitor::Detach() { properties_.Detach(); }
-
-void PropertyMonitor::AddOwnBytes(int64_t bytes, OwnUse use) { properties_.own().Add(bytes, use); }
 
 }  // namespace weir

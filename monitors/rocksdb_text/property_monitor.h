@@ -6,7 +6,7 @@
 //       [db](const std::string& family, const char* property, std::string* text) { … },
 //       {.memory_target_bytes = 1400 << 20, .options = [] { return ReadNewestOptions("/var/lib/db"); }});
 //
-// The signals are those of RocksDbMonitor (monitors/README.md) except `buffers`. RocksDB's brakes stay where the
+// The signals are those of RocksDbMonitor (monitors/README.md) except `buffers` and `own`. RocksDB's brakes stay where the
 // program set them.
 //
 // Threads: as LoadMonitor. The reader is called by the sampling thread, one call at a time; or, if the program calls
@@ -21,7 +21,6 @@
 #include <vector>
 
 #include "monitors/load_monitor.h"
-#include "monitors/own_bytes.h"
 #include "monitors/rocksdb_text/options_text.h"
 
 namespace weir {
@@ -32,7 +31,6 @@ using PropertyReader = std::function<bool(const std::string& family, const char*
 struct PropertyMonitorSettings {
   MonitorSettings monitor;
   uint64_t memory_target_bytes = 0;  // for the whole program; must be set
-  uint64_t own_budget_mb = 0;        // 0: an eighth of the memory target
   // Returns the present options. Called at the beginning, and then every ten seconds, because they may change.
   std::function<Result<OptionsText>()> options;
   std::vector<std::string> families = {"default"};  // the column families to watch
@@ -53,9 +51,6 @@ class PropertyMonitor final : public LoadMonitor {
   // Makes the monitor stop calling its functions; waits for a call that runs, so do not call Detach in one. Every later
   // sample fails.
   void Detach();
-
-  // These act as those of RocksDbMonitor.
-  void AddOwnBytes(int64_t bytes, OwnUse use = OwnUse::kHeld);
 
  private:
   PropertyMonitor(std::unique_ptr<PropertyProbe> probe, const MonitorSettings& settings, const Clock& clock);

@@ -8,8 +8,6 @@ void AttachSetup::DeclareAll(SettingTable& table, Settings& settings) {
   Declare(table, settings.monitor);
   Declare(table, settings.limiter);
   Declare(table, settings.memory);
-  table.Add("RATE_LIMIT_OWN_BUDGET_MB", &settings.own_budget_mb, {.min = 0, .max = 1 << 24, .unit = "MiB"},
-            "memory for queues and buffers of the program itself; 0: an eighth of the memory target");
 }
 
 Status AttachSetup::Set(const std::string& name, const std::string& value) {
@@ -26,6 +24,17 @@ Status AttachSetup::Set(const std::string& name, const std::string& value) {
   return {};
 }
 
+Result<uint64_t> AttachSetup::MemoryTarget(MemoryTargetSettings memory, double emergency) {
+  MemoryProbe probe;
+  const Result<MemoryUse> use = probe.ReadUse();
+  const Result<MemoryRoom> room = probe.ReadRoom();
+  if (memory.target_memory_mb == 0 && use.ok() && room.ok()) {
+    const double free_bytes = kShareOfFree * static_cast<double>(room.value().free_bytes());
+    memory.target_memory_mb = (use.value().bytes() + static_cast<uint64_t>(free_bytes)) >> 20;
+  }
+  return ResolveMemoryTarget(memory, probe, emergency);
+}
+
 Result<AttachSetup::Resolved> AttachSetup::Resolve(const Environment& environment) const {
   Environment all = given_;
   all.insert(environment.begin(), environment.end());  // keeps what was given
@@ -34,7 +43,7 @@ Result<AttachSetup::Resolved> AttachSetup::Resolve(const Environment& environmen
   DeclareAll(table, settings);
   if (Status loaded = table.Load(all); !loaded.ok()) return loaded;
   if (Status checked = Check(settings.limiter); !checked.ok()) return checked;
-  const Result<uint64_t> target = ResolveMemoryTarget(settings.memory, MemoryProbe(), settings.limiter.emergency);
+  const Result<uint64_t> target = MemoryTarget(settings.memory, settings.limiter.emergency);
   if (!target.ok()) return target.status();
   if (directory.empty() && !options_text)
     return Status::Error("neither the directory of the database nor the text of its options is given");
@@ -42,7 +51,6 @@ Result<AttachSetup::Resolved> AttachSetup::Resolve(const Environment& environmen
   resolved.limiter = settings.limiter;
   resolved.monitor.monitor = settings.monitor;
   resolved.monitor.memory_target_bytes = target.value();
-  resolved.monitor.own_budget_mb = settings.own_budget_mb;
   if (!families.empty()) resolved.monitor.families = families;
   if (options_text) {
     resolved.monitor.options = [text = *options_text] { return ParseOptionsText(text); };

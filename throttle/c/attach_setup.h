@@ -37,10 +37,12 @@ class AttachSetup {
   struct Settings {
     MonitorSettings monitor;
     LimiterSettings limiter;
-    MemoryTargetSettings memory;
-    uint64_t own_budget_mb = 0;
+    MemoryTargetSettings memory{.target_memory_mb = 0};
   };
   static void DeclareAll(SettingTable& table, Settings& settings);
+  // A program may have grown before it attaches, so without a target it may use what it uses now and a share of the
+  // rest.
+  static Result<uint64_t> MemoryTarget(MemoryTargetSettings memory, double emergency);
 
   Environment given_;
 };

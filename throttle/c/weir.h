@@ -78,7 +78,8 @@ typedef void (*weir_log)(void* context, const char* sentence);
 weir_setup weir_setup_create(void);
 weir_code weir_setup_destroy(weir_setup setup);
 /* Sets a setting by its name in config/SETTINGS.md (WEIR_RATE_LIMIT_…, WEIR_IMPORT_…, WEIR_MONITOR_…). It takes
- * precedence over an environment variable of that name. */
+ * precedence over an environment variable of that name. Without WEIR_RATE_LIMIT_TARGET_MEMORY_MB, the program may use
+ * the memory that it uses when it attaches, and 66 % of what is free then. */
 weir_code weir_setup_set(weir_setup setup, const char* name, const char* value);
 /* Names the directory of the database, from whose newest OPTIONS file weir takes the options, also when they change.
  * Either this or weir_setup_options must be called. */
