@@ -1,0 +1,218 @@
+// The package weir-throttle, on a database whose properties are planted.
+import assert from 'node:assert/strict';
+import { afterEach, beforeEach, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Busy, TooLarge, WeirError, attach, libraryVersion } from 'weir-throttle';
+import { Database, MIB, eventually, overloaded, runProgram } from './planted.mjs';
+
+let database;
+let throttles;
+beforeEach(() => {
+  database = new Database();
+  throttles = [];
+});
+afterEach(() => {
+  for (const throttle of throttles) throttle.close();
+  database.remove();
+});
+function attached(options) {
+  throttles.push(database.attach(options));
+  return throttles.at(-1);
+}
+
+test('admits all work of an idle database', async () => {
+  const throttle = attached();
+  await throttle.admit(1000);
+  await throttle.admit(1000, { bulk: true, client: 2n ** 64n - 1n, signal: AbortSignal.timeout(60_000) });
+  await throttle.admit(0, { client: -5 });
+  assert.equal(throttle.tryAdmit(1000, { client: 7 }), true);
+  assert.equal(await throttle.scan(10 * MIB, () => 'read'), 'read');
+  await assert.rejects(throttle.scan(10 * MIB, () => { throw new Error('of the program'); }), /of the program/);
+  assert.match(libraryVersion(), /^\d+\.\d+/);
+});
+
+test('shows its state', async () => {
+  const throttle = attached();
+  database.overload();
+  assert.ok(await eventually(() => throttle.view().signals.l0 > 1));
+  assert.ok(await eventually(() => throttle.view().bulk_writes.reason === 'l0'));
+  assert.equal(throttle.view().sensor_error, '');
+});
+
+test('makes work of an overloaded database wait, and the loop goes on meanwhile', async () => {
+  const throttle = attached();
+  await overloaded(database, throttle);
+  const waiting = throttle.admit(MIB, { bulk: true });
+  let turns = 0;
+  const timer = setInterval(() => ++turns, 1);
+  await waiting;
+  clearInterval(timer);
+  assert.ok(turns > 0);
+});
+
+test('refuses work that waited for too long', async () => {
+  const throttle = attached({ settings: { importMaxDelayMs: 1 } });
+  database.overload();
+  let refusal;
+  assert.ok(await eventually(() => {
+    throttle.admit(MIB / 4, { bulk: true }).catch(error => (refusal ??= error));
+    return refusal;
+  }));
+  assert.ok((refusal instanceof Busy && refusal.code === 'WEIR_BUSY' && refusal.retryAfter >= 0) || refusal instanceof TooLarge, refusal);
+});
+
+test('an impossible size is too large', async () => {
+  const throttle = attached();
+  await assert.rejects(throttle.admit(2 ** 50), TooLarge);
+  assert.throws(() => throttle.tryAdmit(2 ** 50), error => error instanceof TooLarge && error instanceof WeirError);
+});
+
+test('something else than a size is a mistake', async () => {
+  const throttle = attached();
+  for (const bytes of [-1, 1.5, NaN, 2 ** 64, '1000', undefined, null])
+    await assert.rejects(throttle.admit(bytes), RangeError);
+});
+
+test('settings have short names and full ones', async () => {
+  attached({ settings: { importSetpoint: 0.5, rateLimitEnabled: true } }).close();
+  const throttle = attached({ settings: { WEIR_IMPORT_SETPOINT: '0.5' } });
+  database.overload();
+  assert.ok(await eventually(() => throttle.view().bulk_writes.setpoint === 0.5));
+});
+
+test('attach says what is wrong', () => {
+  for (const settings of [{ importSetpoint: 7 }, { importSetpoint: 'high' }, { importSetpont: 0.5 }])
+    assert.throws(() => attached({ settings }), { code: 'WEIR_INVALID', message: /WEIR_IMPORT_SETPO/ });
+  assert.throws(() => attach('/nowhere', database.read), { code: 'WEIR_FAILED', message: /nowhere/ });
+  assert.throws(() => attach(null, database.read), WeirError);
+  assert.throws(() => attach(null, database.read, { options: 'no options' }), { code: 'WEIR_INVALID' });
+  assert.throws(() => attach(database.directory, { missing: database.read }), { message: /missing/ });
+  database.error = new Error('a mistake of the program');
+  assert.throws(() => attached(), error => error instanceof WeirError && error.cause === database.error);
+  database.error = null;
+  attached();  // nothing of the failed ones stands in its way
+});
+
+test('options may be given as text', async () => {
+  const throttle = attach(null, database.read, { options: '[CFOptions "default"]\n  level0_slowdown_writes_trigger=104\n' });
+  throttles.push(throttle);
+  database.filesInL0 = 54;
+  assert.ok(await eventually(() => throttle.view().signals.l0 > 0.4 && throttle.view().signals.l0 < 0.6));
+});
+
+test('watches the families that it is given', () => {
+  const asked = [];
+  throttles.push(attach(database.directory, { index: name => (asked.push(name), database.read(name)) }));
+  assert.ok(asked.includes('rocksdb.cfstats'));
+});
+
+test('a second throttle of a database is refused', () => {
+  const first = attached();
+  assert.throws(() => attached(), /already/);
+  first.close();
+  attached();
+});
+
+test('an exception of the reader is told once', async () => {
+  const told = [];
+  const throttle = attached({ log: sentence => told.push(sentence) });
+  database.error = new Error('a mistake of the program');
+  const { calls } = database;
+  assert.ok(await eventually(() => database.calls > calls + 5));
+  assert.notEqual(throttle.view().sensor_error, '');
+  assert.equal(throttle.tryAdmit(1000), true);
+  assert.equal(told.length, 1);
+  assert.match(told[0], /a mistake of the program/);
+  database.error = null;
+  assert.ok(await eventually(() => throttle.view().sensor_error === ''));
+});
+
+test('a closed throttle is a mistake to ask', async () => {
+  const throttle = attached();
+  throttle.close();
+  throttle.close();
+  await assert.rejects(throttle.admit(1), { code: 'WEIR_INVALID' });
+  for (const ask of [() => throttle.tryAdmit(1), () => throttle.view(), () => throttle.detach()])
+    assert.throws(ask, { code: 'WEIR_INVALID' });
+  const { calls } = database;
+  await sleep(300);
+  assert.equal(database.calls, calls);
+});
+
+test('a detached throttle admits everything, and refuses what waits', async () => {
+  const throttle = attached();
+  await overloaded(database, throttle);
+  const waiting = assert.rejects(throttle.admit(32 * MIB, { bulk: true }), Busy);
+  throttle.detach();
+  await waiting;
+  throttle.detach();
+  await throttle.admit(100 * MIB, { bulk: true });
+});
+
+test('close ends many waits', async () => {
+  const throttle = attached();
+  await overloaded(database, throttle);
+  const waits = Array.from({ length: 100 }, (_, client) =>
+    assert.rejects(throttle.admit(32 * MIB, { bulk: true, client }), Busy));
+  throttle.close();
+  await Promise.all(waits);
+});
+
+test('a signal gives a wait up', async () => {
+  const throttle = attached();
+  await overloaded(database, throttle);
+  for (let i = 0; i < 300; ++i) {  // more than a leak of descriptors would survive, at three for each
+    const controller = new AbortController();
+    const waiting = assert.rejects(throttle.admit(32 * MIB, { bulk: true, signal: controller.signal }), { name: 'AbortError' });
+    controller.abort();
+    await waiting;
+  }
+  await assert.rejects(throttle.admit(1, { signal: AbortSignal.abort() }), { name: 'AbortError' });
+});
+
+test('a reader may close its throttle, and not detach it', async () => {
+  let turn = 0;
+  let detached;
+  const throttle = attach(database.directory, name => {
+    if (turn === 1) {
+      try {
+        throttle.detach();
+      } catch (error) {
+        detached = error;
+      }
+      throttle.close();
+      turn = 2;
+    }
+    return database.read(name);
+  });
+  turn = 1;
+  assert.ok(await eventually(() => turn === 2));
+  assert.ok(detached instanceof WeirError);
+  assert.throws(() => throttle.view(), { code: 'WEIR_INVALID' });
+  attached();
+});
+
+const SETUP = `import { Database, MIB, overloaded } from './planted.mjs';
+  const database = new Database();
+  process.on('exit', () => database.remove());
+  const throttle = database.attach();
+  await overloaded(database, throttle);
+`;
+
+test('a program ends by itself with an open throttle', async () => {
+  assert.deepEqual(await runProgram(SETUP + "console.log('ends')"), { output: 'ends\n', status: 0 });
+});
+
+test('a program may exit while work waits', async () => {
+  const program = "for (let i = 0; i < 8; ++i) throttle.admit(32 * MIB, { bulk: true });\nconsole.log('exits'); process.exit(3)";
+  assert.deepEqual(await runProgram(SETUP + program), { output: 'exits\n', status: 3 });
+});
+
+test('the library must be there', async () => {
+  process.env.SAVED = process.env.WEIR_LIBRARY;
+  process.env.WEIR_LIBRARY = '/nowhere/libweir.so.0';
+  const { output, status } = await runProgram("await import('weir-throttle')");
+  process.env.WEIR_LIBRARY = process.env.SAVED;
+  assert.equal(status, 1);
+  assert.match(output, /nowhere.*name its file in WEIR_LIBRARY/s);
+});
