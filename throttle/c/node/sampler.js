@@ -7,6 +7,10 @@ function settingName(name) {
   return name.startsWith('WEIR_') ? name : 'WEIR_' + name.replace(/[A-Z]/g, letter => '_' + letter).toUpperCase();
 }
 
+// Those of this thread that are open.
+const open = new Set();
+process.on('exit', () => open.forEach(sampler => sampler.close()));
+
 export class Sampler {
   handle = 0;
   #read;
@@ -40,6 +44,7 @@ export class Sampler {
       if (!this.handle) this.#release();
     }
     const interval = settings.WEIR_MONITOR_INTERVAL_MS ?? settings.monitorIntervalMs ?? process.env.WEIR_MONITOR_INTERVAL_MS;
+    open.add(this);
     this.#timer = setInterval(() => this.#sample(log), Number(interval ?? 100)).unref();
   }
 
@@ -54,6 +59,7 @@ export class Sampler {
     this.#closesLater = this.#isSampling;  // the library waits for the sample that the reader is part of
     if (this.#closesLater) return;
     clearInterval(this.#timer);
+    open.delete(this);
     if (library.close(this.handle) === library.Code.OK) this.#release();
   }
 

@@ -57,8 +57,8 @@ export async function overloaded(database, throttle) {
 }
 
 /** Runs node with the module's text. Returns its output and its exit code. */
-export async function runProgram(text) {
-  const program = spawn(process.execPath, ['--input-type=module', '-e', text], { stdio: ['ignore', 'pipe', 'pipe'] });
+export async function runProgram(text, env = process.env) {
+  const program = spawn(process.execPath, ['--input-type=module', '-e', text], { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [program.stdout, program.stderr]) stream.setEncoding('utf8').on('data', part => (output += part));
   const timer = setTimeout(() => program.kill('SIGKILL'), PATIENCE_MS);

@@ -37,7 +37,8 @@ test('measures the database, and admits its writes', async t => {
 test('a database that is closed first is told once', async t => {
   const { directory, db, close } = await opened(t);
   const told = [];
-  const throttle = attach(directory, name => (db.status === 'open' ? db.getProperty(name) : null), { log: sentence => told.push(sentence) });
+  const read = name => (db.status === 'open' ? db.getProperty(name) : null);
+  const throttle = attach(directory, read, { log: sentence => told.push(sentence) });
   t.after(() => throttle.close());
   await close();
   assert.ok(await eventually(() => throttle.view().sensor_error !== ''));

@@ -34,7 +34,8 @@ class PageTest(unittest.TestCase):
         with open(os.path.join(PACKAGE, "README.md"), encoding="utf-8") as page:
             blocks = re.findall(r"^```python\n(.*?)^```$", page.read(), re.DOTALL | re.MULTILINE)
         self.assertGreaterEqual(len(blocks), 3)
-        output, status = run(self.directory, "-W", "error", "-c", "\n".join(blocks), path=[PACKAGE, os.path.join(TOOLS, "rocksdict")])
+        output, status = run(self.directory, "-W", "error", "-c", "\n".join(blocks),
+                             path=[PACKAGE, os.path.join(TOOLS, "rocksdict")])
         self.assertEqual(status, 0, output)
         self.assertIn("bytes_per_second", output)
 
