@@ -24,21 +24,20 @@ export class Database {
   directory = mkdtempSync(join(tmpdir(), 'weir-'));
   error = null;
   calls = 0;
-  filesInL0 = 0;
+  values = {};  // by property; the others are 0
 
   constructor() {
     writeFileSync(join(this.directory, 'OPTIONS-000005'), OPTIONS);
   }
 
   overload() {
-    this.filesInL0 = 1000;
+    this.values['rocksdb.num-files-at-level0'] = 1000;
   }
 
   read = name => {
     ++this.calls;
     if (this.error) throw this.error;
-    if (name === 'rocksdb.cfstats' || name === 'rocksdb.dbstats') return ' ';
-    return name === 'rocksdb.num-files-at-level0' ? this.filesInL0 : '0';
+    return name in this.values ? this.values[name] : name.endsWith('stats') ? ' ' : '0';
   };
 
   attach(options) {

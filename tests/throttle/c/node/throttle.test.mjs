@@ -98,7 +98,7 @@ test('attach says what is wrong', () => {
 test('options may be given as text', async () => {
   const throttle = attach(null, database.read, { options: '[CFOptions "default"]\n  level0_slowdown_writes_trigger=104\n' });
   throttles.push(throttle);
-  database.filesInL0 = 54;
+  database.values['rocksdb.num-files-at-level0'] = 54;
   assert.ok(await eventually(() => throttle.view().signals.l0 > 0.4 && throttle.view().signals.l0 < 0.6));
 });
 
@@ -127,6 +127,45 @@ test('an exception of the reader is told once', async () => {
   assert.match(told[0], /a mistake of the program/);
   database.error = null;
   assert.ok(await eventually(() => throttle.view().sensor_error === ''));
+});
+
+test('an answer that is none is told once', async () => {
+  const told = [];
+  const throttle = attached({ log: sentence => told.push(sentence) });
+  const garbage = ['garbage', '', '-1', '9'.repeat(100), {}, '\0\ufffd', 1.5, null, undefined, Object.create(null), Symbol('no text')];
+  for (const answer of garbage) {
+    told.length = 0;
+    database.values['rocksdb.num-running-flushes'] = answer;
+    assert.ok(await eventually(() => throttle.view().sensor_error !== ''));
+    assert.equal(told.length, 1);
+    delete database.values['rocksdb.num-running-flushes'];
+    assert.ok(await eventually(() => throttle.view().sensor_error === ''));
+  }
+});
+
+test('a text may be long', () => {
+  database.values['rocksdb.cfstats'] = 'line\n'.repeat(20_000);
+  assert.equal(attached().view().sensor_error, '');
+});
+
+test('tells that RocksDB brakes by itself', async () => {
+  const told = [];
+  const throttle = attached({ log: sentence => told.push(sentence) });
+  await overloaded(database, throttle);
+  database.values['rocksdb.is-write-stopped'] = 1;
+  assert.ok(await eventually(() => told.length > 0));
+  assert.match(told[0], /RocksDB stops writes by itself/);
+  assert.ok(throttle.view().escapes > 0);
+});
+
+test('a mistake in the log function is one of the program', async () => {
+  const { output, status } = await runProgram(`${SETUP}
+    process.on('uncaughtException', error => { console.log(error.message); process.exit(5); });
+    const other = new Database();
+    other.attach({ log: () => { throw new Error('of the program'); } });
+    other.error = new Error('fails');
+    setTimeout(() => {}, 60_000);`);
+  assert.deepEqual({ output, status }, { output: 'of the program\n', status: 5 });
 });
 
 test('a closed throttle is a mistake to ask', async () => {

@@ -34,20 +34,18 @@ class Database:
         self.directory = tempfile.TemporaryDirectory()
         self.error = None
         self.calls = 0
-        self.files_in_l0 = "0"
+        self.values = {}  # by property; the others are 0
         with open(os.path.join(self.directory.name, "OPTIONS-000005"), "w", encoding="utf-8") as file:
             file.write(OPTIONS)
 
     def overload(self):
-        self.files_in_l0 = "1000"
+        self.values["rocksdb.num-files-at-level0"] = "1000"
 
     def read(self, name):
         self.calls += 1
         if self.error is not None:
             raise self.error
-        if name in ("rocksdb.cfstats", "rocksdb.dbstats"):
-            return ""
-        return self.files_in_l0 if name == "rocksdb.num-files-at-level0" else "0"
+        return self.values.get(name, "" if name.endswith("stats") else "0")
 
     def attach(self, **settings):
         return weir_throttle.attach(self.directory.name, self.read, **settings)

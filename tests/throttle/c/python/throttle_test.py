@@ -123,7 +123,7 @@ class ThrottleTest(unittest.TestCase):
         options = '[CFOptions "default"]\n  level0_slowdown_writes_trigger=104\n'
         throttle = weir_throttle.attach(None, self.database.read, options=options)
         self.addCleanup(throttle.close)
-        self.database.files_in_l0 = "54"
+        self.database.values["rocksdb.num-files-at-level0"] = 54
         self.assertTrue(eventually(lambda: 0.4 < throttle.view()["signals"].get("l0", 0) < 0.6), throttle.view())
 
     def test_watches_the_families_that_it_is_given(self):
@@ -152,6 +152,50 @@ class ThrottleTest(unittest.TestCase):
         self.assertIs(logs.records[0].exc_info[1], self.database.error)
         self.database.error = None
         self.assertTrue(eventually(lambda: throttle.view()["sensor_error"] == ""))
+
+    def test_an_answer_that_is_none_is_logged_once(self):
+        throttle = self.attach()
+        for garbage in ("garbage", "", "-1", "9" * 100, object(), b"\xff\x00\xfe", 1.5, None):
+            with self.subTest(garbage=garbage), self.assertLogs("weir_throttle", "WARNING") as logs:
+                self.database.values["rocksdb.num-running-flushes"] = garbage
+                self.assertTrue(eventually(lambda: throttle.view()["sensor_error"] != ""))
+                self.assertEqual(len(logs.records), 1)
+            del self.database.values["rocksdb.num-running-flushes"]
+            self.assertTrue(eventually(lambda: throttle.view()["sensor_error"] == ""))
+
+    def test_a_text_may_be_long(self):
+        self.database.values["rocksdb.cfstats"] = "line\n" * 20_000
+        throttle = self.attach()
+        self.assertEqual(throttle.view()["sensor_error"], "")
+
+    def test_a_reader_that_blocks_blocks_no_work(self):
+        blocks, may_go_on = threading.Event(), threading.Event()
+
+        def read(name):
+            if threading.current_thread().name == "weir_throttle":
+                blocks.set()
+                may_go_on.wait()
+            return self.database.read(name)
+
+        throttle = weir_throttle.attach(self.database.directory.name, read)
+        blocks.wait()
+        throttle.admit(1000)
+        throttle.admit(1000, bulk=True)
+        asyncio.run(throttle.admit_async(1000))
+        throttle.view()
+        closing = threading.Thread(target=throttle.close)
+        closing.start()
+        may_go_on.set()
+        closing.join()
+
+    def test_logs_that_rocksdb_brakes_by_itself(self):
+        throttle = self.attach()
+        with self.assertLogs("weir_throttle", "WARNING") as logs:
+            overloaded(self.database, throttle)
+            self.database.values["rocksdb.is-write-stopped"] = "1"
+            self.assertTrue(eventually(lambda: throttle.view()["escapes"] > 0))
+            self.assertTrue(eventually(lambda: logs.records))
+        self.assertIn("RocksDB stops writes by itself", logs.output[0])
 
     def test_an_end_of_the_reader_by_system_exit_stays_inside(self):
         throttle = self.attach()
