@@ -179,10 +179,12 @@ class PropertyProbe final : public LoadProbe {
     std::vector<RocksDbCounters> counters;
     std::vector<bool> has_level_below;
     for (const auto& [name, family] : families_) {
-      uint64_t base_level = 1;
-      if (Status read = ReadNumber(name, "rocksdb.base-level", &base_level); !read.ok()) return read;
+      if (Status read = ReadText(name, "rocksdb.base-level", &text); !read.ok()) return read;
+      // RocksDB has -1 if its compactions know no levels.
+      const Result<uint64_t> level = ParseUnsigned(text, {.min = 1, .max = kMostRunsAsked});
+      const uint64_t base_level = level.ok() ? level.value() : 1;
       if (Status read = ReadText(name, "rocksdb.cfstats", &text); !read.ok()) return read;
-      counters.push_back(ParseCountersText(text, static_cast<int>(std::min<uint64_t>(base_level, kMostRunsAsked))));
+      counters.push_back(ParseCountersText(text, static_cast<int>(base_level)));
       std::string files;
       has_level_below.push_back(
           reader_(name, ("rocksdb.num-files-at-level" + std::to_string(base_level + 1)).c_str(), &files));

@@ -79,7 +79,8 @@ class WeirLibraryTest : public testing::Test {
     throttle_ = weir_attach(setup_, PlantedDb::Read, &db_);
     ASSERT_NE(throttle_, 0U) << weir_error();
   }
-  // The memory of this process is an emergency: bulk writes wait, and scans are refused.
+  // The memory of this process, which the ballast makes large, is an emergency: bulk writes wait, and scans are
+  // refused.
   void AttachInEmergency() {
     ASSERT_EQ(Set("WEIR_RATE_LIMIT_TARGET_MEMORY_MB", "1"), WEIR_OK) << weir_error();
     Attach();
@@ -98,6 +99,7 @@ class WeirLibraryTest : public testing::Test {
     return poll(&polled, 1, timeout_ms) == 1;
   }
 
+  const std::string ballast_ = std::string(8 << 20, 'b');
   PlantedDb db_;
   weir_setup setup_ = 0;
   weir_throttle throttle_ = 0;
