@@ -23,6 +23,14 @@ constexpr double kLargestFigure = 1e15;      // bytes or files; no database has 
 constexpr size_t kMostRunsAsked = 64;        // levels below L0, if their files are counted
 constexpr const char* kRunning = "default";  // figures of the whole database are asked of this family
 
+OptionValues ValuesOf(const LsmBrakes& brakes) {
+  return {{"max_write_buffer_number", std::to_string(brakes.max_write_buffers)},
+          {"level0_slowdown_writes_trigger", std::to_string(brakes.l0_slowdown)},
+          {"level0_stop_writes_trigger", std::to_string(brakes.l0_stop)},
+          {"soft_pending_compaction_bytes_limit", std::to_string(brakes.soft_pending_bytes)},
+          {"hard_pending_compaction_bytes_limit", std::to_string(brakes.hard_pending_bytes)}};
+}
+
 // Follows a sum that only grows, and that is rounded, so that it seems to fall now and then. If each growth were added
 // up, the roundings would be, too: L0 without compactions seemed to drain four fifths of what was flushed.
 class GrowingSum {
@@ -51,6 +59,29 @@ class PropertyProbe final : public LoadProbe {
     const MutexLock lock(mutex_);
     return FollowOptions();
   }
+  // The setter runs without a lock, because RocksDB may let it wait behind delayed writers, and samples go on.
+  Status PlaceBrakes(bool moved) {
+    if (birth_.IsForked() || settings_.set_options == nullptr) return {};
+    std::map<std::string, OptionValues> changes;
+    {
+      const MutexLock lock(mutex_);
+      if (reader_ == nullptr) return {};
+      for (auto& [name, family] : families_) {
+        if (family.geometry.brakes_moved == moved) continue;
+        family.geometry.brakes_moved = moved;
+        changes[name] = ValuesOf(BrakesOf(family.geometry));
+      }
+    }
+    Status placed;
+    for (const auto& [name, values] : changes)
+      if (!settings_.set_options(name, values))
+        placed = Status::Error("RocksDB does not take the options of column family " + Printable(name) + " that " +
+                               (moved ? "move" : "give back") + " its brakes");
+    const MutexLock lock(mutex_);
+    for (auto& [name, family] : families_) family.signals.SetGeometry(family.geometry);
+    return placed;
+  }
+
   void Detach() {
     if (birth_.IsForked()) return;
     const MutexLock lock(mutex_);
@@ -115,8 +146,12 @@ class PropertyProbe final : public LoadProbe {
       return {};
     }
     for (auto& [name, family] : families_) {
-      if (family.geometry == geometry.at(name)) continue;
-      family.geometry = geometry.at(name);
+      LsmGeometry now = geometry.at(name);
+      // Brakes that weir moved are not the program's.
+      if (family.geometry.brakes_moved && now.brakes == BrakesOf(family.geometry)) now.brakes = family.geometry.brakes;
+      now.brakes_moved = family.geometry.brakes_moved && now.brakes == family.geometry.brakes;
+      if (family.geometry == now) continue;
+      family.geometry = now;
       family.signals.SetGeometry(family.geometry);
       engine_.BuffersChanged();
     }
@@ -250,6 +285,9 @@ Result<std::unique_ptr<PropertyMonitor>> PropertyMonitor::Attach(PropertyReader 
   if (Status sampled = monitor->SampleOnce(); !sampled.ok()) return sampled;
   return monitor;
 }
+
+Status PropertyMonitor::MoveBrakes() { return properties_.PlaceBrakes(true); }
+Status PropertyMonitor::GiveBrakesBack() { return properties_.PlaceBrakes(false); }
 
 void PropertyMonitor::Detach() { properties_.Detach(); }
 

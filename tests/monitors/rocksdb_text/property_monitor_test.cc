@@ -97,6 +97,27 @@ TEST_F(PropertyMonitorTest, FollowsOptionsThatChange) {
   EXPECT_GT(Sense(*monitor, seconds(10)).LevelOf("l0"), 2 * before) << "options that are gone stay as they were";
 }
 
+TEST_F(PropertyMonitorTest, MovesTheBrakesUntilTheProgramSetsThem) {
+  test_.Open(SmallEngine());
+  PropertyMonitorSettings settings = Settings();
+  settings.set_options = [this](const std::string&, const OptionValues& values) {
+    return test_.db()->SetOptions({values.begin(), values.end()}).ok();
+  };
+  const auto slowdown = [this] { return test_.db()->GetOptions().level0_slowdown_writes_trigger; };
+  const auto monitor = Attach(settings);
+  EXPECT_EQ(slowdown(), 12);
+  ASSERT_TRUE(monitor->MoveBrakes().ok());
+  EXPECT_EQ(slowdown(), 28);
+  Sense(*monitor, seconds(10));  // reads the options again, and knows its own
+  ASSERT_TRUE(monitor->GiveBrakesBack().ok());
+  EXPECT_EQ(slowdown(), 12);
+  ASSERT_TRUE(monitor->MoveBrakes().ok());
+  ASSERT_TRUE(test_.db()->SetOptions({{"level0_slowdown_writes_trigger", "17"}}).ok());
+  Sense(*monitor, seconds(10));
+  ASSERT_TRUE(monitor->GiveBrakesBack().ok());
+  EXPECT_EQ(slowdown(), 17) << "the program has set it since";
+}
+
 TEST_F(PropertyMonitorTest, WatchesTheFamiliesThatAreNamed) {
   test_.Open(SmallEngine(), {"tags", "other"});
   PropertyMonitorSettings settings = Settings();

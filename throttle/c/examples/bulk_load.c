@@ -91,6 +91,7 @@ static void run(const char* directory, int with_weir, double duration) {
   if (with_weir) {
     const weir_setup setup = weir_setup_create();
     weir_setup_directory(setup, directory);
+    weir_setup_set_options(setup, weir_rocksdb_set_options, &source);
     l.throttle = weir_attach(setup, weir_rocksdb_read, &source);
     if (l.throttle == 0) fail("weir", weir_error());
     weir_setup_destroy(setup);
