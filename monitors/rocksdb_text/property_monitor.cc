@@ -1,6 +1,7 @@
 #include "monitors/rocksdb_text/property_monitor.h"
 
 #include <algorithm>
+#include <limits>
 #include <map>
 #include <optional>
 #include <utility>
@@ -22,6 +23,29 @@ constexpr double kLargestFigure = 1e15;      // bytes or files; no database has 
 constexpr size_t kMostRunsAsked = 64;        // levels below L0, if their files are counted
 constexpr const char* kRunning = "default";  // figures of the whole database are asked of this family
 
+OptionValues ValuesOf(const LsmBrakes& brakes) {
+  return {{"max_write_buffer_number", std::to_string(brakes.max_write_buffers)},
+          {"level0_slowdown_writes_trigger", std::to_string(brakes.l0_slowdown)},
+          {"level0_stop_writes_trigger", std::to_string(brakes.l0_stop)},
+          {"soft_pending_compaction_bytes_limit", std::to_string(brakes.soft_pending_bytes)},
+          {"hard_pending_compaction_bytes_limit", std::to_string(brakes.hard_pending_bytes)}};
+}
+
+// Follows a sum that only grows, and that is rounded, so that it seems to fall now and then. If each growth were added
+// up, the roundings would be, too: L0 without compactions seemed to drain four fifths of what was flushed.
+class GrowingSum {
+ public:
+  double Follow(double read) {
+    // RocksDB begins again at 0 after DB::ResetStats.
+    sum_ = read < sum_ - kLargestRounding ? read : std::max(sum_, read);
+    return sum_;
+  }
+
+ private:
+  static constexpr double kLargestRounding = 64 << 20;
+  double sum_ = -std::numeric_limits<double>::infinity();
+};
+
 }  // namespace
 
 // PropertyProbe: the LoadProbe of PropertyMonitor.
@@ -35,6 +59,29 @@ class PropertyProbe final : public LoadProbe {
     const MutexLock lock(mutex_);
     return FollowOptions();
   }
+  // The setter runs without a lock, because RocksDB may let it wait behind delayed writers, and samples go on.
+  Status PlaceBrakes(bool moved) {
+    if (birth_.IsForked() || settings_.set_options == nullptr) return {};
+    std::map<std::string, OptionValues> changes;
+    {
+      const MutexLock lock(mutex_);
+      if (reader_ == nullptr) return {};
+      for (auto& [name, family] : families_) {
+        if (family.geometry.brakes_moved == moved) continue;
+        family.geometry.brakes_moved = moved;
+        changes[name] = ValuesOf(BrakesOf(family.geometry));
+      }
+    }
+    Status placed;
+    for (const auto& [name, values] : changes)
+      if (!settings_.set_options(name, values))
+        placed = Status::Error("RocksDB does not take the options of column family " + Printable(name) + " that " +
+                               (moved ? "move" : "give back") + " its brakes");
+    const MutexLock lock(mutex_);
+    for (auto& [name, family] : families_) family.signals.SetGeometry(family.geometry);
+    return placed;
+  }
+
   void Detach() {
     if (birth_.IsForked()) return;
     const MutexLock lock(mutex_);
@@ -99,8 +146,12 @@ class PropertyProbe final : public LoadProbe {
       return {};
     }
     for (auto& [name, family] : families_) {
-      if (family.geometry == geometry.at(name)) continue;
-      family.geometry = geometry.at(name);
+      LsmGeometry now = geometry.at(name);
+      // Brakes that weir moved are not the program's.
+      if (family.geometry.brakes_moved && now.brakes == BrakesOf(family.geometry)) now.brakes = family.geometry.brakes;
+      now.brakes_moved = family.geometry.brakes_moved && now.brakes == family.geometry.brakes;
+      if (family.geometry == now) continue;
+      family.geometry = now;
       family.signals.SetGeometry(family.geometry);
       engine_.BuffersChanged();
     }
@@ -175,14 +226,19 @@ class PropertyProbe final : public LoadProbe {
   Status ReadCounters(TimePoint now) WEIR_REQUIRES(mutex_) {
     std::string text;
     if (Status read = ReadText(kRunning, "rocksdb.dbstats", &text); !read.ok()) return read;
-    const double user_bytes = ParseDbStatsText(text).user_bytes;
+    const double user_bytes = user_bytes_.Follow(ParseDbStatsText(text).user_bytes);
     std::vector<RocksDbCounters> counters;
     std::vector<bool> has_level_below;
     for (const auto& [name, family] : families_) {
-      uint64_t base_level = 1;
-      if (Status read = ReadNumber(name, "rocksdb.base-level", &base_level); !read.ok()) return read;
+      if (Status read = ReadText(name, "rocksdb.base-level", &text); !read.ok()) return read;
+      // RocksDB has -1 if its compactions know no levels.
+      const Result<uint64_t> level = ParseUnsigned(text, {.min = 1, .max = kMostRunsAsked});
+      const uint64_t base_level = level.ok() ? level.value() : 1;
       if (Status read = ReadText(name, "rocksdb.cfstats", &text); !read.ok()) return read;
-      counters.push_back(ParseCountersText(text, static_cast<int>(std::min<uint64_t>(base_level, kMostRunsAsked))));
+      RocksDbCounters& read = counters.emplace_back(ParseCountersText(text, static_cast<int>(base_level)));
+      Sums& sums = sums_[name];
+      read.drained_from_l0_bytes = sums.drained_from_l0_bytes.Follow(read.drained_from_l0_bytes);
+      read.compaction_written_bytes = sums.compaction_written_bytes.Follow(read.compaction_written_bytes);
       std::string files;
       has_level_below.push_back(
           reader_(name, ("rocksdb.num-files-at-level" + std::to_string(base_level + 1)).c_str(), &files));
@@ -191,12 +247,19 @@ class PropertyProbe final : public LoadProbe {
     return {};
   }
 
+  struct Sums {
+    GrowingSum drained_from_l0_bytes;
+    GrowingSum compaction_written_bytes;
+  };
+
   PropertyMonitorSettings settings_;
   const BirthProcess birth_;
   MemoryProbe memory_;
   Mutex mutex_;                                    // held while the functions of the program run
   PropertyReader reader_ WEIR_GUARDED_BY(mutex_);  // null after Detach
   std::map<std::string, LsmFamily> families_ WEIR_GUARDED_BY(mutex_);
+  std::map<std::string, Sums> sums_ WEIR_GUARDED_BY(mutex_);  // by family
+  GrowingSum user_bytes_ WEIR_GUARDED_BY(mutex_);
   LsmEngine engine_ WEIR_GUARDED_BY(mutex_);
   EscapeWatch escape_watch_ WEIR_GUARDED_BY(mutex_);
   bool stopped_ WEIR_GUARDED_BY(mutex_) = false;  // RocksDB stopped writes at the last sample
@@ -222,6 +285,9 @@ Result<std::unique_ptr<PropertyMonitor>> PropertyMonitor::Attach(PropertyReader 
   if (Status sampled = monitor->SampleOnce(); !sampled.ok()) return sampled;
   return monitor;
 }
+
+Status PropertyMonitor::MoveBrakes() { return properties_.PlaceBrakes(true); }
+Status PropertyMonitor::GiveBrakesBack() { return properties_.PlaceBrakes(false); }
 
 void PropertyMonitor::Detach() { properties_.Detach(); }
 

@@ -11,6 +11,7 @@ namespace {
 using Stats = std::map<std::string, std::string>;
 
 constexpr double kBytesOfGb = 1 << 30;
+constexpr double kBytesOfMb = 1 << 20;
 
 // Returns the next line, without its end, and removes it from `text`.
 std::string_view TakeLine(std::string_view* text) {
@@ -34,6 +35,18 @@ std::vector<std::string> Words(std::string_view line) {
 double NumberAfter(std::string_view text, std::string_view name) {
   const size_t at = text.find(name);
   return at == text.npos ? 0 : std::strtod(std::string(text.substr(at + name.size(), 32)).c_str(), nullptr);
+}
+
+// Returns the bytes of a line such as "…ingest: 0.03 GB, 12.35 MB/s", whose sum is rounded to 10 MiB: by the rate and
+// the uptime, which has a tenth of a second, if these are more exact.
+double BytesOfLine(std::string_view line, std::string_view name, double uptime_seconds) {
+  const size_t at = line.find(name);
+  if (at == line.npos) return 0;
+  const std::string_view figures = line.substr(at);
+  const double by_sum = NumberAfter(figures, name) * kBytesOfGb;
+  const double rate = NumberAfter(figures, ", ") * kBytesOfMb;
+  const double error_by_rate = 0.005 * kBytesOfMb * uptime_seconds + 0.05 * rate;
+  return error_by_rate < 0.005 * kBytesOfGb ? rate * uptime_seconds : by_sum;
 }
 
 double UnitOf(const std::string& unit) {
@@ -103,7 +116,7 @@ void AddStalls(std::string_view line, Stats* stats) {
 
 RocksDbCounters ParseCountersText(std::string_view cfstats, int base_level) {
   Stats stats;
-  double flushed = 0, ingested = 0, written = 0;
+  double flushed = 0, ingested = 0, written = 0, uptime_seconds = 0;
   std::vector<std::string> columns;  // is empty outside the tables
   bool by_level = true;
   for (std::string_view rest = cfstats; !rest.empty();) {
@@ -112,6 +125,7 @@ RocksDbCounters ParseCountersText(std::string_view cfstats, int base_level) {
     // The table ends with an empty line, or, in old versions, with this one.
     if (words.empty() || words[0] == "Uptime(secs):") {
       columns.clear();
+      if (!words.empty()) uptime_seconds = NumberAfter(line, "Uptime(secs): ");
     } else if (words[0] == "Level" || words[0] == "Priority") {
       by_level = words[0] == "Level";
       columns = words;
@@ -122,7 +136,7 @@ RocksDbCounters ParseCountersText(std::string_view cfstats, int base_level) {
     } else if (line.starts_with("AddFile(GB)")) {
       ingested = NumberAfter(line, "cumulative ") * kBytesOfGb;
     } else if (line.starts_with("Cumulative compaction: ")) {
-      written = NumberAfter(line, "Cumulative compaction: ") * kBytesOfGb;
+      written = BytesOfLine(line, "Cumulative compaction: ", uptime_seconds);
     } else {
       AddStalls(line, &stats);
     }
@@ -143,7 +157,8 @@ DbStatsText ParseDbStatsText(std::string_view dbstats) {
   for (std::string_view rest = dbstats; !rest.empty();) {
     const std::string_view line = TakeLine(&rest);
     if (line.starts_with("Uptime(secs): ")) result.uptime_seconds = NumberAfter(line, "Uptime(secs): ");
-    if (line.starts_with("Cumulative writes: ")) result.user_bytes = NumberAfter(line, "ingest: ") * kBytesOfGb;
+    if (line.starts_with("Cumulative writes: "))
+      result.user_bytes = BytesOfLine(line, "ingest: ", result.uptime_seconds);
     constexpr std::string_view kStall = "Cumulative stall: ";  // "01:02:3.456 H:M:S, 0.1 percent"
     if (!line.starts_with(kStall)) continue;
     std::string_view time = line.substr(kStall.size());

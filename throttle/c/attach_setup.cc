@@ -47,7 +47,12 @@ Result<AttachSetup::Resolved> AttachSetup::Resolve(const Environment& environmen
   if (!target.ok()) return target.status();
   if (directory.empty() && !options_text)
     return Status::Error("neither the directory of the database nor the text of its options is given");
+  if (set_options && !settings.limiter.ReplacesBrakes())
+    return Status::Error(
+        "RocksDB's brakes cannot be moved while the limiter is off or opens when the sensor is lost: leave "
+        "weir_setup_set_options out");
   Resolved resolved;
+  resolved.monitor.set_options = set_options;
   resolved.limiter = settings.limiter;
   resolved.monitor.monitor = settings.monitor;
   resolved.monitor.memory_target_bytes = target.value();

@@ -24,6 +24,7 @@ class AttachSetup {
   std::optional<std::string> options_text;
   std::vector<std::string> families;                     // empty: "default" alone
   std::function<void(const std::string& sentence)> log;  // null: stderr
+  OptionSetter set_options;                              // null: the brakes stay where they are
   bool sampled_by_program = false;
 
   struct Resolved {

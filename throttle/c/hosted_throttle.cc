@@ -56,6 +56,7 @@ Result<std::shared_ptr<HostedThrottle>> HostedThrottle::Attach(const AttachSetup
                            " has a throttle already: let all its clients share that one, or detach it first");
     throttle->directory_ = directory;
   }
+  if (Status moved = throttle->monitor_->MoveBrakes(); !moved.ok()) return moved;
   if (!setup.sampled_by_program) throttle->monitor_->Start();
   throttle->limiter_.Start();
   return throttle;
@@ -71,6 +72,8 @@ void HostedThrottle::Detach() {
   if (birth_.IsForked()) return;
   const MutexLock lock(lifecycle_mutex_);
   if (std::exchange(detached_, true)) return;
+  // A database that is closed already needs no brakes, and its error is nobody's.
+  (void)monitor_->GiveBrakesBack();
   monitor_->Detach();
   monitor_->Stop();
   if (!directory_.empty()) Directories().Remove(directory_);

@@ -10,6 +10,7 @@
 #include <exception>
 #include <optional>
 #include <utility>
+#include <vector>
 
 #include "config/text/parse.h"
 #include "throttle/c/attach_setup.h"
@@ -147,6 +148,17 @@ PropertyReader ReaderOf(weir_read read, void* context) {
   };
 }
 
+OptionSetter SetterOf(weir_set_options set, void* context) {
+  return [set, context](const std::string& family, const OptionValues& options) {
+    std::vector<const char*> names, values;
+    for (const auto& [name, value] : options) {
+      names.push_back(name.c_str());
+      values.push_back(value.c_str());
+    }
+    return set(context, family.c_str(), options.size(), names.data(), values.data()) == 0;
+  };
+}
+
 }  // namespace
 }  // namespace weir
 
@@ -206,6 +218,14 @@ weir_code weir_setup_log(weir_setup setup, weir_log log, void* context) {
   return weir::WithSetup(setup, [&](weir::AttachSetup& s) {
     if (log == nullptr) return weir::NullPointer("the function for the log");
     s.log = [log, context](const std::string& sentence) { log(context, sentence.c_str()); };
+    return WEIR_OK;
+  });
+}
+
+weir_code weir_setup_set_options(weir_setup setup, weir_set_options set, void* context) {
+  return weir::WithSetup(setup, [&](weir::AttachSetup& s) {
+    if (set == nullptr) return weir::NullPointer("the function that sets options");
+    s.set_options = weir::SetterOf(set, context);
     return WEIR_OK;
   });
 }

@@ -24,8 +24,9 @@
  * Errors. A function that does not return WEIR_OK sets the message that weir_error returns in the same thread.
  *
  * Threads. Every function may be called from any thread. The functions of the program (weir_read, weir_log) are called
- * from one thread of the library, one call at a time, or from the callers of weir_sample; not after weir_detach has
- * returned. They must not call weir_detach or weir_close, and no exception may leave them.
+ * from one thread of the library, one call at a time, or from the callers of weir_sample, and weir_set_options from the
+ * callers of weir_attach, weir_detach and weir_close; none after weir_detach has returned. They must not call
+ * weir_detach or weir_close, and no exception may leave them.
  *
  * fork(). In a child process weir admits everything at once, and never calls the program's functions.
  */
@@ -75,6 +76,11 @@ typedef int64_t (*weir_read)(void* context, const char* family, const char* prop
 /* Gets a sentence for the operator's log, such as that RocksDB brakes although writes are limited. */
 typedef void (*weir_log)(void* context, const char* sentence);
 
+/* Sets options of a column family of the open database, as rocksdb_set_options_cf does. Returns 0 if RocksDB took them.
+ */
+typedef int (*weir_set_options)(void* context, const char* family, size_t count, const char* const* names,
+                                const char* const* values);
+
 weir_setup weir_setup_create(void);
 weir_code weir_setup_destroy(weir_setup setup);
 /* Sets a setting by its name in config/SETTINGS.md (WEIR_RATE_LIMIT_…, WEIR_IMPORT_…, WEIR_MONITOR_…). It takes
@@ -89,6 +95,11 @@ weir_code weir_setup_options(weir_setup setup, const char* text, size_t length);
 /* Adds a column family to those that weir watches. Without this call, it watches "default". */
 weir_code weir_setup_family(weir_setup setup, const char* name);
 weir_code weir_setup_log(weir_setup setup, weir_log log, void* context);
+/* Lets weir move RocksDB's own brakes (level0_slowdown_writes_trigger and four more options) to higher loads while it
+ * is attached, because it acts before them; bulk work then does more. weir_detach sets them back. A program that loads
+ * its options from an OPTIONS file must set these options itself at each start: a file of a killed process has the
+ * moved ones. */
+weir_code weir_setup_set_options(weir_setup setup, weir_set_options set, void* context);
 /* Makes weir take samples only in weir_sample, for a program whose functions must not be called from another thread. */
 weir_code weir_setup_sampled_by_program(weir_setup setup);
 

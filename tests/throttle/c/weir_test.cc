@@ -79,7 +79,8 @@ class WeirLibraryTest : public testing::Test {
     throttle_ = weir_attach(setup_, PlantedDb::Read, &db_);
     ASSERT_NE(throttle_, 0U) << weir_error();
   }
-  // The memory of this process is an emergency: bulk writes wait, and scans are refused.
+  // The memory of this process, which the ballast makes large, is an emergency: bulk writes wait, and scans are
+  // refused.
   void AttachInEmergency() {
     ASSERT_EQ(Set("WEIR_RATE_LIMIT_TARGET_MEMORY_MB", "1"), WEIR_OK) << weir_error();
     Attach();
@@ -98,6 +99,7 @@ class WeirLibraryTest : public testing::Test {
     return poll(&polled, 1, timeout_ms) == 1;
   }
 
+  const std::string ballast_ = std::string(8 << 20, 'b');
   PlantedDb db_;
   weir_setup setup_ = 0;
   weir_throttle throttle_ = 0;
@@ -231,6 +233,34 @@ TEST_F(WeirLibraryTest, TellsTheLogOfABrakeOfRocksDbs) {
   }));
 }
 
+TEST_F(WeirLibraryTest, MovesTheBrakesWhileItIsAttached) {
+  std::string set;
+  const auto setter = [](void* context, const char* family, size_t count, const char* const* names,
+                         const char* const* values) {
+    auto& text = *static_cast<std::string*>(context);
+    text += family;
+    for (size_t n = 0; n < count; ++n) text += std::string(" ") + names[n] + "=" + values[n];
+    text += "\n";
+    return text.find("refuse") == std::string::npos ? 0 : 1;
+  };
+  ASSERT_EQ(weir_setup_set_options(setup_, setter, &set), WEIR_OK);
+  Attach();
+  EXPECT_EQ(set,
+            "default max_write_buffer_number=4 level0_slowdown_writes_trigger=52 level0_stop_writes_trigger=68 "
+            "soft_pending_compaction_bytes_limit=549755813888 hard_pending_compaction_bytes_limit=2199023255552\n");
+  set.clear();
+  EXPECT_EQ(weir_detach(throttle_), WEIR_OK);
+  EXPECT_EQ(set,
+            "default max_write_buffer_number=2 level0_slowdown_writes_trigger=20 level0_stop_writes_trigger=36 "
+            "soft_pending_compaction_bytes_limit=68719476736 hard_pending_compaction_bytes_limit=274877906944\n");
+  set = "refuse";
+  EXPECT_EQ(weir_attach(setup_, PlantedDb::Read, &db_), 0U);
+  EXPECT_TRUE(Has(weir_error(), "does not take the options of column family default")) << weir_error();
+  ASSERT_EQ(Set("WEIR_RATE_LIMIT_ENABLED", "false"), WEIR_OK);
+  EXPECT_EQ(weir_attach(setup_, PlantedDb::Read, &db_), 0U);
+  EXPECT_TRUE(Has(weir_error(), "brakes cannot be moved")) << weir_error();
+}
+
 TEST_F(WeirLibraryTest, OneDatabaseHasOneThrottle) {
   const TempDirectory directory;
   WriteText(directory / "OPTIONS-000007", std::string(kOptions));
@@ -285,6 +315,10 @@ TEST_F(WeirLibraryTest, EveryFunctionNoticesAMistake) {
         [&] { return weir_setup_family(handle, "tags"); },
         [&] { return weir_setup_log(handle, log, nullptr); },
         [&] { return weir_setup_sampled_by_program(handle); },
+        [&] {
+          return weir_setup_set_options(
+              handle, [](auto...) { return 0; }, nullptr);
+        },
         [&] { return weir_attach(handle, PlantedDb::Read, &db_) == 0 ? WEIR_INVALID : WEIR_OK; },
         [&] { return weir_sample(handle); },
         [&] { return weir_detach(handle); },
@@ -307,6 +341,7 @@ TEST_F(WeirLibraryTest, EveryFunctionNoticesAMistake) {
   EXPECT_EQ(weir_setup_options(setup_, nullptr, 7), WEIR_INVALID);
   EXPECT_EQ(weir_setup_family(setup_, nullptr), WEIR_INVALID);
   EXPECT_EQ(weir_setup_log(setup_, nullptr, nullptr), WEIR_INVALID);
+  EXPECT_EQ(weir_setup_set_options(setup_, nullptr, nullptr), WEIR_INVALID);
   EXPECT_EQ(weir_attach(setup_, nullptr, nullptr), 0U);
   EXPECT_EQ(weir_view(throttle_, nullptr, 10), 0U);
   EXPECT_EQ(weir_admit(throttle_, static_cast<weir_operation>(1000), WEIR_BULK, 1, 1, 0), WEIR_INVALID);

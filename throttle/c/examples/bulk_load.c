@@ -67,13 +67,13 @@ static rocksdb_options_t* slow_engine(void) {
   rocksdb_options_t* options = rocksdb_options_create();
   rocksdb_options_set_create_if_missing(options, 1);
   rocksdb_options_set_compression(options, rocksdb_no_compression);
-  rocksdb_options_set_write_buffer_size(options, 1 << 20);
+  rocksdb_options_set_write_buffer_size(options, 4 << 20);
   rocksdb_options_set_max_write_buffer_number(options, 4);
   rocksdb_options_set_level0_file_num_compaction_trigger(options, 4);
   rocksdb_options_set_level0_slowdown_writes_trigger(options, 12);
   rocksdb_options_set_level0_stop_writes_trigger(options, 20);
-  rocksdb_options_set_max_bytes_for_level_base(options, 8 << 20);
-  rocksdb_options_set_target_file_size_base(options, 1 << 20);
+  rocksdb_options_set_max_bytes_for_level_base(options, 32 << 20);
+  rocksdb_options_set_target_file_size_base(options, 4 << 20);
   rocksdb_ratelimiter_t* limiter = rocksdb_ratelimiter_create(12 << 20, 100 * 1000, 10);
   rocksdb_options_set_ratelimiter(options, limiter);
   rocksdb_ratelimiter_destroy(limiter);
@@ -91,6 +91,7 @@ static void run(const char* directory, int with_weir, double duration) {
   if (with_weir) {
     const weir_setup setup = weir_setup_create();
     weir_setup_directory(setup, directory);
+    weir_setup_set_options(setup, weir_rocksdb_set_options, &source);
     l.throttle = weir_attach(setup, weir_rocksdb_read, &source);
     if (l.throttle == 0) fail("weir", weir_error());
     weir_setup_destroy(setup);
