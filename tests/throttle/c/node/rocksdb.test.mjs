@@ -47,7 +47,7 @@ test('a database that is closed first is told once', async t => {
 });
 
 test('RocksDB stalls without weir and hardly with it', async () => {
-  const without = await run(false, 6);
+  const without = await run(false, 4);
   assert.ok(without > 0);
-  assert.ok((await run(true, 6)) < without / 4);  // 0 to 2 on a machine that does nothing else
+  assert.ok((await run(true, 4)) < without / 4);  // 0 to 2 on a machine that does nothing else
 });
