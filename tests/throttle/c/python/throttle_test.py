@@ -263,12 +263,14 @@ class ThrottleTest(unittest.TestCase):
         overloaded(self.database, throttle)
 
         async def wait():
-            for _ in range(300):  # more than a leak of descriptors would survive, at two for each
+            before = len(os.listdir("/proc/self/fd"))
+            for _ in range(50):
                 waiting = asyncio.create_task(throttle.admit_async(32 * MIB, bulk=True))
                 await asyncio.sleep(0)
                 waiting.cancel()
                 with self.assertRaises(asyncio.CancelledError):
                     await waiting
+            self.assertLess(len(os.listdir("/proc/self/fd")), before + 50, "descriptors are lost")
             with self.assertRaises(weir_throttle.Busy):
                 await throttle.admit_async(32 * MIB, bulk=True, timeout=0.001)
 
