@@ -27,9 +27,9 @@ set(headers
       # with
       config/birth_process config/bound config/mutex config/text/parse
     monitors/latency_window monitors/load_monitor monitors/load_probe monitors/load_sample monitors/memory_only_monitor
-    monitors/memory_probe monitors/memory_target monitors/rocksdb_monitor monitors/rocksdb_options
+    monitors/memory_probe monitors/memory_target monitors/rocksdb_monitor monitors/rocksdb_options monitors/rocksdb_version
       # with
-      monitors/lsm_counters monitors/lsm_geometry monitors/own_bytes monitors/rocksdb_counters monitors/rocksdb_listener monitors/rocksdb_version
+      monitors/lsm_counters monitors/lsm_geometry monitors/own_bytes monitors/rocksdb_counters monitors/rocksdb_listener
     throttle/adaptive_limiter throttle/admission throttle/await_admission throttle/limiter_settings throttle/pid_controller
     throttle/rocksdb/rocksdb_throttle throttle/rocksdb/throttled_db throttle/rocksdb/throttled_marks
     throttle/rocksdb/throttled_transaction_db

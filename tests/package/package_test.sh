@@ -1,7 +1,7 @@
 #!/bin/sh
 # package_test.sh <build directory> <C++ compiler> [library]: installs weir into a fresh directory and builds, as strangers would,
 # one program on the throttle alone, one on the quotas alone, one on all stores of the quotas, one that watches a PostgreSQL, one
-# that watches a Neo4j, one that gates a RocksDB, and one on everything. With `library`, it builds and installs the throttle of a
+# that watches a Neo4j, those of throttle/examples, and one on everything. With `library`, it builds and installs the throttle of a
 # RocksDB alone, as `make install-library` does, and then the programs for which that suffices.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -56,7 +56,7 @@ run install cmake --install "$build" --prefix "$work/prefix"
 ! grep -rlF "$build" "$work/prefix/lib" --include='*.cmake' || fail "the installed targets point into the build directory"
 
 consume throttle 'rocksdb|boost|jemalloc|yaml|sqlite|hiredis|ssl'
-consume rocksdb 'boost|yaml|sqlite|hiredis|ssl'
+"$here/examples.sh" cmake "$work/prefix" "$work/examples" "$compiler"
 
 if [ -n "$part" ]; then
   [ ! -e "$work/prefix/bin" ] || fail "a program is installed with the library"
