@@ -3,6 +3,7 @@
 # the libraries that throttle a RocksDB.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+include(weir_pkg_config)
 
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weir)
 
