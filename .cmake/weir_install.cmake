@@ -7,7 +7,11 @@ include(weir_pkg_config)
 
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weir)
 
-set(components config monitors_core monitors throttle rocksdb_throttle c)
+set(components config monitors_core monitors throttle rocksdb_throttle)
+if(TARGET weir_c)
+  list(APPEND components c)
+  install(FILES throttle/c/weir.h throttle/c/weir_rocksdb.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endif()
 if(WEIR_PROGRAM)
   # What these link has no CMake configuration: strangers link it by its name, which weirConfig.cmake looks for.
   install(TARGETS weir_hiredis EXPORT weir-redis)
@@ -63,8 +67,6 @@ foreach(header ${headers})
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${header}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weir/${folder})
 endforeach()
-
-install(FILES throttle/c/weir.h throttle/c/weir_rocksdb.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 if(WEIR_PROGRAM)
   # What a package takes, which has no use for the libraries. Where systemd looks under a prefix of /usr or /usr/local.
