@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "bench/advise/advise_command.h"
 #include "bench/simulator/simulate_command.h"
 #include "config/command_line.h"
 #include "config/completion.h"
@@ -119,6 +120,7 @@ constexpr Command kCommands[] = {
     {"top", TopCommand, "show what a relay does and why, live, in a terminal"},
     {"doctor", DoctorCommand, "say what to change: settings, machine, database, and the running relay or gate"},
     {"config", Config, "print every setting: value, origin, unit, range, meaning"},
+    {"advise", AdviseCommand, "say from the LOG of any RocksDB what stalled, why, what to set, and what weir would do"},
     {"simulate", SimulateCommand, "draw how a simulated engine responds under the gains of the environment"},
     {"completion", CompletionCommand, "print the script with which bash, zsh or fish completes these commands"},
 };

@@ -1,6 +1,19 @@
 # Third-party libraries, all of them Debian packages (.ci/install-deps).
 find_package(Threads REQUIRED)
+
+# weir_first_target(<variable> <target>…): the first of these that is there, because other versions have other names.
+function(weir_first_target variable)
+  foreach(name IN LISTS ARGN)
+    if(TARGET ${name})
+      set(${variable} ${name} PARENT_SCOPE)
+      return()
+    endif()
+  endforeach()
+  message(FATAL_ERROR "none of these targets is there: ${ARGN}")
+endfunction()
+
 find_package(RocksDB CONFIG REQUIRED)
+weir_first_target(WEIR_ROCKSDB RocksDB::rocksdb-shared RocksDB::rocksdb)  # a package manager may have the archive alone
 if(NOT WEIR_PROGRAM)
   return()  # the throttle's libraries need no more
 endif()
@@ -18,16 +31,6 @@ find_package(PostgreSQL REQUIRED)
 find_package(spdlog CONFIG REQUIRED)
 find_package(prometheus-cpp CONFIG REQUIRED)
 
-# Later versions have other names for these, and warn of the old ones.
-function(weir_first_target variable)
-  foreach(name IN LISTS ARGN)
-    if(TARGET ${name})
-      set(${variable} ${name} PARENT_SCOPE)
-      return()
-    endif()
-  endforeach()
-  message(FATAL_ERROR "none of these targets is there: ${ARGN}")
-endfunction()
 weir_first_target(WEIR_YAML_CPP yaml-cpp::yaml-cpp yaml-cpp)
 weir_first_target(WEIR_SQLITE SQLite3::SQLite3 SQLite::SQLite3)
 

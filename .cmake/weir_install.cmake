@@ -3,10 +3,15 @@
 # the libraries that throttle a RocksDB.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
+include(weir_pkg_config)
 
 set(config_dir ${CMAKE_INSTALL_LIBDIR}/cmake/weir)
 
-set(components config monitors_core monitors throttle rocksdb_throttle c)
+set(components config monitors_core monitors throttle rocksdb_throttle)
+if(TARGET weir_c)
+  list(APPEND components c)
+  install(FILES throttle/c/weir.h throttle/c/weir_rocksdb.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
+endif()
 if(WEIR_PROGRAM)
   # What these link has no CMake configuration: strangers link it by its name, which weirConfig.cmake looks for.
   install(TARGETS weir_hiredis EXPORT weir-redis)
@@ -27,9 +32,9 @@ set(headers
       # with
       config/birth_process config/bound config/mutex config/text/parse
     monitors/latency_window monitors/load_monitor monitors/load_probe monitors/load_sample monitors/memory_only_monitor
-    monitors/memory_probe monitors/memory_target monitors/rocksdb_monitor monitors/rocksdb_options
+    monitors/memory_probe monitors/memory_target monitors/rocksdb_monitor monitors/rocksdb_options monitors/rocksdb_version
       # with
-      monitors/lsm_counters monitors/lsm_geometry monitors/own_bytes monitors/rocksdb_counters monitors/rocksdb_listener monitors/rocksdb_version
+      monitors/lsm_counters monitors/lsm_geometry monitors/own_bytes monitors/rocksdb_counters monitors/rocksdb_listener
     throttle/adaptive_limiter throttle/admission throttle/await_admission throttle/limiter_settings throttle/pid_controller
     throttle/rocksdb/rocksdb_throttle throttle/rocksdb/throttled_db throttle/rocksdb/throttled_marks
     throttle/rocksdb/throttled_transaction_db
@@ -62,8 +67,6 @@ foreach(header ${headers})
   get_filename_component(folder ${header} DIRECTORY)
   install(FILES ${header}.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/weir/${folder})
 endforeach()
-
-install(FILES throttle/c/weir.h throttle/c/weir_rocksdb.h DESTINATION ${CMAKE_INSTALL_INCLUDEDIR})
 
 if(WEIR_PROGRAM)
   # What a package takes, which has no use for the libraries. Where systemd looks under a prefix of /usr or /usr/local.

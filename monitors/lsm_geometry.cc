@@ -39,14 +39,15 @@ LsmBrakes BrakesOf(const LsmGeometry& g) {
 LsmGeometry PreparedGeometry(LsmGeometry g, int most_per_flush) {
   g.brakes_moved = true;
   if (g.buffers_per_flush > 1) return g;
-  const uint64_t l0_at_trigger = g.write_buffer_bytes * static_cast<uint64_t>(g.l0_trigger);
+  // Options that are read from a text may have any size.
+  const uint64_t l0_at_trigger = std::max<uint64_t>(1, g.write_buffer_bytes * static_cast<uint64_t>(g.l0_trigger));
   // While one half of the buffers is flushed, the other half is filled.
   const auto most = static_cast<uint64_t>(std::max(1, std::min(g.brakes.max_write_buffers / 2, most_per_flush)));
   // The larger a run is, the fewer times universal compaction merges it: in the storm, bulk work rises from 4.3 to 4.7
   // MB/s.
   const uint64_t match = g.counts_runs ? most : g.l1_bytes / l0_at_trigger;
   g.buffers_per_flush = static_cast<int>(std::clamp<uint64_t>(match, 1, most));
-  g.brakes.max_write_buffers += g.buffers_per_flush - 1;
+  g.brakes.max_write_buffers = Sum(g.brakes.max_write_buffers, g.buffers_per_flush - 1);
   return g;
 }
 

@@ -29,7 +29,7 @@ std::vector<double> MovingMean(const std::vector<const TickRow*>& rows, double s
   size_t oldest = 0;
   for (size_t i = 0; i < rows.size(); ++i) {
     sum += rows[i]->level;
-    while (rows[oldest]->time_s <= rows[i]->time_s - span_s) sum -= rows[oldest++]->level;
+    while (oldest < i && rows[oldest]->time_s <= rows[i]->time_s - span_s) sum -= rows[oldest++]->level;
     means.push_back(sum / static_cast<double>(i - oldest + 1));
   }
   return means;

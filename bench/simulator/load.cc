@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <utility>
 
 namespace weir {
@@ -45,19 +46,13 @@ void Load::StartCounting() {
 
 double Load::OfferedBytesPerSecond(TimePoint now) const {
   const double t = ToSeconds(now - start_);
-  const Offer* current = &scenario_.offers.front();
-  const Offer* next = nullptr;
-  for (const Offer& offer : scenario_.offers) {
-    if (offer.from_s <= t) {
-      current = &offer;
-    } else {
-      next = &offer;
-      break;
-    }
-  }
-  double multiple = current->multiple;
-  if (current->ramps && next != nullptr) {
-    multiple += (next->multiple - multiple) * (t - current->from_s) / (next->from_s - current->from_s);
+  const std::vector<Offer>& offers = scenario_.offers;
+  const auto next = std::upper_bound(offers.begin(), offers.end(), t,
+                                     [](double at, const Offer& offer) { return at < offer.from_s; });
+  const Offer& current = next == offers.begin() ? offers.front() : *std::prev(next);
+  double multiple = current.multiple;
+  if (current.ramps && next != offers.end()) {
+    multiple += (next->multiple - multiple) * (t - current.from_s) / (next->from_s - current.from_s);
   }
   return multiple * sustained_;
 }
@@ -100,7 +95,7 @@ void Load::EndWrite(Writer& writer) {
 // The standard's distributions differ between libraries; this one is the same everywhere.
 void Load::ScheduleNextInteractive() {
   const double uniform = static_cast<double>(random_() >> 11) * 0x1.0p-53;
-  next_interactive_ += FromSeconds(-std::log1p(-uniform) / kInteractivePerSecond);
+  next_interactive_ += FromSeconds(-std::log1p(-uniform) / scenario_.interactive_per_second);
   const uint64_t slot = interactive_.size();
   interactive_.push_back(next_interactive_);
   agenda_.At(next_interactive_, [this, slot] {

@@ -17,7 +17,6 @@ namespace weir {
 
 inline constexpr double kRecordBytes = 1016;  // 1,000-byte values with 16-byte keys
 inline constexpr int kRecordsPerBatch = 16;
-inline constexpr double kInteractivePerSecond = 200;
 
 // The counts since StartCounting.
 struct LoadTally {

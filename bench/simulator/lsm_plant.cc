@@ -14,7 +14,6 @@ constexpr double kNearStop = 0.6;
 constexpr double kSlower = 0.8;
 constexpr double kFaster = 1.25;
 constexpr double kRecovered = 1.4;
-constexpr double kLowestDelayedRate = 16 << 10;
 
 // The size of a level relative to the one above it.
 constexpr double kLevelMultiplier = 10;
@@ -24,6 +23,11 @@ constexpr double kDoneBytes = 0.5;
 
 double AsDouble(uint64_t n) { return static_cast<double>(n); }
 uint64_t AsWhole(double bytes) { return static_cast<uint64_t>(std::llround(std::max(0.0, bytes))); }
+
+double HighestDelayed(const LsmPlantOptions& options) {
+  const double set = options.highest_delayed_bytes_per_second;
+  return set > 0 ? set : options.geometry.background_bytes_per_second;
+}
 
 }  // namespace
 
@@ -36,7 +40,7 @@ LsmPlant::LsmPlant(const LsmPlantOptions& options, TimePoint start)
       l0_files_(options.l0_files_at_start),
       l0_bytes_(AsDouble(l0_files_) * buffer_bytes_ / options.memory_per_user_byte),
       levels_{options.l1_at_start_bytes},
-      delayed_rate_(background_),
+      delayed_rate_(HighestDelayed(options)),
       signals_(options.geometry, options.sample_interval) {
   levels_.insert(levels_.end(), options.lower_bytes.begin(), options.lower_bytes.end());
   StartCompaction();
@@ -223,8 +227,8 @@ void LsmPlant::UpdateBrakes() {
   } else if (next == Brake::kNone && brake_ == Brake::kDelayed) {
     delayed_rate_ *= kRecovered;
   }
-  const double highest = options_.geometry.background_bytes_per_second;
-  delayed_rate_ = std::clamp(delayed_rate_, std::min(kLowestDelayedRate, highest), highest);
+  const double highest = HighestDelayed(options_);
+  delayed_rate_ = std::clamp(delayed_rate_, std::min(options_.lowest_delayed_bytes_per_second, highest), highest);
   if (next > brake_) ++escapes_;
   brake_ = next;
   last_pending_ = pending;

@@ -50,6 +50,10 @@ struct LsmPlantOptions {
   double flush_share = 0.7;
   double flush_share_braking = 0.22;
 
+  // The speeds between which delayed writes go. highest 0: that of the background.
+  double lowest_delayed_bytes_per_second = 16 << 10;
+  double highest_delayed_bytes_per_second = 0;
+
   // For the memory signal: the memory of everything except memtables, and the memory target.
   double other_memory_bytes = 250e6;
   double memory_target_bytes = 1400e6;

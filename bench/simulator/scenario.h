@@ -11,10 +11,11 @@
 namespace weir {
 
 inline constexpr double kClosedLoop = std::numeric_limits<double>::infinity();
+inline constexpr double kInteractivePerSecond = 200;
 
 // The load that all bulk writers together offer from `from_s` on, as a multiple of the rate that the engine can
 // sustain. kClosedLoop: each writer writes when its last write is done. If `ramps` is true, the load changes linearly
-// to that of the next Offer.
+// to that of the next Offer. A scenario has its offers in the order of their times.
 struct Offer {
   double from_s = 0;
   double multiple = kClosedLoop;
@@ -40,6 +41,7 @@ struct Scenario {
   std::vector<Offer> offers = {{}};
   int parties = 4;
   int writers_of_first_party = 1;  // the other parties have one writer each
+  double interactive_per_second = kInteractivePerSecond;
   std::vector<Disturbance> disturbances = {};
 
   bool memory_plant = false;

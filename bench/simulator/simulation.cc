@@ -124,7 +124,7 @@ class SimulatedRun {
   void Tick() {
     (void)monitor_.SampleOnce();  // the limiter has to notice a lost sensor by itself
     law_->Tick(plant_->View());
-    Record();
+    if (ticks_++ % options_.ticks_per_row == 0) Record();
     agenda_.At(clock_.Now() + options_.settings.tick, [this] { Tick(); });
   }
 
@@ -139,8 +139,8 @@ class SimulatedRun {
     row.open = law.open;
     row.limit = law.bytes_per_second;
     row.drain = law.drain_bytes_per_second;
-    row.inflow = (load_.written_bytes() - written_at_tick_) / ToSeconds(options_.settings.tick);
-    written_at_tick_ = load_.written_bytes();
+    row.inflow = (load_.written_bytes() - written_at_row_) / ToSeconds(options_.settings.tick * options_.ticks_per_row);
+    written_at_row_ = load_.written_bytes();
     row.p = law.p;
     row.i = law.i;
     row.d = law.d;
@@ -222,7 +222,8 @@ class SimulatedRun {
   WritePath path_;
   Load load_;
   std::vector<TickRow> rows_;
-  double written_at_tick_ = 0;
+  int ticks_ = 0;
+  double written_at_row_ = 0;
   PlantView plant_at_start_;
 };
 

@@ -19,10 +19,11 @@ struct SimulationOptions {
   LimiterSettings settings;
   double seconds = 0;  // length of the run; 0: that of the scenario
   uint64_t seed = 1;
+  int ticks_per_row = 1;  // with more, a long run takes less memory, and the figures of the level are less exact
 };
 
 struct SimulationResult {
-  std::vector<TickRow> rows;  // one for each tick
+  std::vector<TickRow> rows;  // one for each ticks_per_row ticks
   Figures figures;
 };
 

@@ -64,6 +64,15 @@ bool SetLsmOption(std::string_view name, std::string_view value, LsmOptions* o) 
   WEIR_OPTION(max_bytes_for_level_base);
   WEIR_OPTION(level_compaction_dynamic_level_bytes);
   WEIR_OPTION(disable_auto_compactions);
+  return false;
+}
+
+bool SetDbOption(std::string_view name, std::string_view value, OptionsText* o) {
+  WEIR_OPTION(db_write_buffer_size);
+  WEIR_OPTION(delayed_write_rate);
+  WEIR_OPTION(max_background_jobs);
+  WEIR_OPTION(max_subcompactions);
+  WEIR_OPTION(stats_dump_period_sec);
 #undef WEIR_OPTION
   return false;
 }
@@ -93,8 +102,8 @@ Result<OptionsText> ParseOptionsText(std::string_view text) {
       SetLsmOption(name, value, &result.families.back().options);
     } else if (name == "rocksdb_version") {
       result.rocksdb_version = value;
-    } else if (name == "db_write_buffer_size") {
-      Set(value, &result.db_write_buffer_size);
+    } else {
+      SetDbOption(name, value, &result);
     }
   }
   if (result.families.empty())

@@ -21,12 +21,20 @@ struct OptionsText {
     std::string name;
     LsmOptions options;
   };
-  std::string rocksdb_version;        // such as "7.8.3"; empty: not known
+  std::string rocksdb_version;  // such as "7.8.3"; empty: not known
+  // The options of the database. Their names and defaults are RocksDB's.
   uint64_t db_write_buffer_size = 0;  // a limit of all memtables together; 0: none
+  uint64_t delayed_write_rate = 0;    // 0: that of the rate limiter, or else 16 MiB/s
+  int max_background_jobs = 2;
+  int max_subcompactions = 1;
+  uint64_t stats_dump_period_sec = 600;
   std::vector<Family> families;
 
   const Family* Find(std::string_view name) const;
 };
+
+// Does the same for the options of the database in OptionsText.
+bool SetDbOption(std::string_view name, std::string_view value, OptionsText* options);
 
 // Returns an error if the text has no section of a column family, as that of another file.
 Result<OptionsText> ParseOptionsText(std::string_view text);

@@ -98,5 +98,19 @@ TEST(PreparedGeometry, FlushesAsManyBuffersAsMakeL0AsLargeAsL1) {
   }
 }
 
+// Options may come from a text that is damaged.
+TEST(PreparedGeometry, TakesAnySize) {
+  for (const uint64_t size : {uint64_t{0}, uint64_t{1} << 62, ~uint64_t{0}}) {
+    for (const int number : {1, 4, 2'147'483'646}) {
+      LsmGeometry given = Recipe();
+      given.write_buffer_bytes = given.l1_bytes = size;
+      given.l0_trigger = given.brakes.max_write_buffers = number;
+      const LsmGeometry prepared = PreparedGeometry(given);
+      EXPECT_GE(prepared.buffers_per_flush, 1);
+      EXPECT_GE(prepared.brakes.max_write_buffers, number);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace weir

@@ -1,8 +1,9 @@
 #!/bin/sh
 # package_test.sh <build directory> <C++ compiler> [library]: installs weir into a fresh directory and builds, as strangers would,
 # one program on the throttle alone, one on the quotas alone, one on all stores of the quotas, one that watches a PostgreSQL, one
-# that watches a Neo4j, one that gates a RocksDB, and one on everything. With `library`, it builds and installs the throttle of a
-# RocksDB alone, as `make install-library` does, and then the programs for which that suffices.
+# that watches a Neo4j, those of throttle/examples, and one on everything. With `library`, it builds and installs the throttle of a
+# RocksDB alone, as `make install-library` does, and then the programs for which that suffices; it moves the installation and builds
+# the examples once more, by pkg-config.
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 build=$1 compiler=$2 part=${3:-}
@@ -56,12 +57,15 @@ run install cmake --install "$build" --prefix "$work/prefix"
 ! grep -rlF "$build" "$work/prefix/lib" --include='*.cmake' || fail "the installed targets point into the build directory"
 
 consume throttle 'rocksdb|boost|jemalloc|yaml|sqlite|hiredis|ssl'
-consume rocksdb 'boost|yaml|sqlite|hiredis|ssl'
+"$here/examples.sh" cmake "$work/prefix" "$work/examples" "$compiler"
 
 if [ -n "$part" ]; then
   [ ! -e "$work/prefix/bin" ] || fail "a program is installed with the library"
   ! configure quota >"$work/quota.log" 2>&1 || fail "an installation of the library claims to have the quotas"
   grep -q 'weir::quota is not in this installation' "$work/quota.log" || { cat "$work/quota.log"; fail "the quotas' user is not told why"; }
+  ! grep -rlF "$work" "$work/prefix/lib/pkgconfig" || fail "the files of pkg-config hold only where they were installed"
+  mv "$work/prefix" "$work/a moved prefix"
+  "$here/examples.sh" pkg-config "$work/a moved prefix" "$work/examples" "$compiler"
   exit
 fi
 

@@ -1,4 +1,4 @@
-// Checks which signal acts on which work, as throttle/README.md says, and that waiting work never tightens the limit
+// Checks which signal acts on which work, as throttle/CONTROL.md says, and that waiting work never tightens the limit
 // that it waits for.
 #include <gtest/gtest.h>
 

@@ -120,15 +120,13 @@ std::optional<Duration> TimeoutOf(int64_t timeout_ms) {
   return std::chrono::milliseconds(std::min(timeout_ms, kMost));
 }
 
-bool AreKnown(weir_operation operation, weir_class work_class) {
+bool AreKnown(int operation, int work_class) {
   return (operation == WEIR_READ || operation == WEIR_WRITE) &&
          (work_class == WEIR_INTERACTIVE || work_class == WEIR_BULK);
 }
 weir_code UnknownWork() { return Fail(WEIR_INVALID, "the operation or the class of the work is none"); }
-Operation OperationOf(weir_operation operation) {
-  return operation == WEIR_READ ? Operation::kRead : Operation::kWrite;
-}
-Party PartyOf(uint64_t party, weir_class work_class) {
+Operation OperationOf(int operation) { return operation == WEIR_READ ? Operation::kRead : Operation::kWrite; }
+Party PartyOf(uint64_t party, int work_class) {
   return {.id = party, .work_class = work_class == WEIR_BULK ? WorkClass::kBulk : WorkClass::kInteractive};
 }
 
@@ -271,8 +269,8 @@ weir_code weir_close(weir_throttle throttle) {
   });
 }
 
-weir_code weir_admit(weir_throttle throttle, weir_operation operation, weir_class work_class, uint64_t bytes,
-                     uint64_t party, int64_t timeout_ms) {
+weir_code weir_admit(weir_throttle throttle, int operation, int work_class, uint64_t bytes, uint64_t party,
+                     int64_t timeout_ms) {
   return weir::Guarded(WEIR_FAILED, [&] {
     if (!weir::AreKnown(operation, work_class)) return weir::UnknownWork();
     const std::shared_ptr<weir::HostedThrottle>& known = weir::ThrottleOf(throttle);
@@ -295,8 +293,7 @@ weir_code weir_admit(weir_throttle throttle, weir_operation operation, weir_clas
   });
 }
 
-weir_ticket weir_ask(weir_throttle throttle, weir_operation operation, weir_class work_class, uint64_t bytes,
-                     uint64_t party) {
+weir_ticket weir_ask(weir_throttle throttle, int operation, int work_class, uint64_t bytes, uint64_t party) {
   return weir::Guarded(weir_ticket{0}, [&]() -> weir_ticket {
     if (!weir::AreKnown(operation, work_class)) return weir::UnknownWork(), 0;
     const std::shared_ptr<weir::HostedThrottle>& known = weir::ThrottleOf(throttle);

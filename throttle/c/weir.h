@@ -119,17 +119,16 @@ weir_code weir_close(weir_throttle throttle);
 
 #define WEIR_PATIENT ((int64_t)-1) /* wait as long as the class of the work waits */
 
-/* Asks for the admission of one operation, and waits for it: at most `timeout_ms`, at most the longest wait of its
- * class; 0 never waits. `bytes` is what a write stores, or what a read is likely to touch. `party` is a number for the
- * client for which the work is done: parties that wait get equal shares. Returns WEIR_OK, WEIR_BUSY or WEIR_TOO_LARGE;
- * if not WEIR_OK, do not do the work. */
-weir_code weir_admit(weir_throttle throttle, weir_operation operation, weir_class work_class, uint64_t bytes,
-                     uint64_t party, int64_t timeout_ms);
+/* Asks for the admission of one operation (a weir_operation and a weir_class), and waits for it: at most `timeout_ms`,
+ * at most the longest wait of its class; 0 never waits. `bytes` is what a write stores, or what a read is likely to
+ * touch. `party` is a number for the client for which the work is done: parties that wait get equal shares. Returns
+ * WEIR_OK, WEIR_BUSY or WEIR_TOO_LARGE; if not WEIR_OK, do not do the work. */
+weir_code weir_admit(weir_throttle throttle, int operation, int work_class, uint64_t bytes, uint64_t party,
+                     int64_t timeout_ms);
 
 /* Asks without waiting, for loops, and for scans that hold their permit while they run. The ticket is settled at once,
  * or when weir_ticket_fd can be read. End it when the work is done, or to give the wait up. Returns 0 for a mistake. */
-weir_ticket weir_ask(weir_throttle throttle, weir_operation operation, weir_class work_class, uint64_t bytes,
-                     uint64_t party);
+weir_ticket weir_ask(weir_throttle throttle, int operation, int work_class, uint64_t bytes, uint64_t party);
 /* Returns the outcome: WEIR_OK, WEIR_BUSY, WEIR_TOO_LARGE, or WEIR_WAITING. */
 weir_code weir_ticket_poll(weir_ticket ticket);
 /* Waits for the outcome, at most `timeout_ms`. */

@@ -89,6 +89,14 @@ TEST(LsmPlant, BrakesLikeRocksDbWithoutALimiter) {
   EXPECT_LE(seen.most_files, 20u);
 }
 
+TEST(LsmPlant, DelayedWritesKeepToTheirOwnHighestRate) {
+  LsmPlantOptions options = Recipe();
+  options.highest_delayed_bytes_per_second = 1e6;
+  LsmPlant plant(options, kStart);
+  while (!plant.View().delayed) plant.Write(1e6);
+  EXPECT_EQ(plant.WriteBytesPerSecond(), 1e6);
+}
+
 TEST(LsmPlant, SustainsTheRecipesRateAtTheBulkSetpoint) {
   const Observed seen = Feed(Recipe(), FindGeometry("recipe")->sustained_bytes_per_second, 300);
   EXPECT_EQ(seen.last.escapes, 0u);

@@ -62,5 +62,21 @@ TEST(OptionsText, AValueThatIsNoneChangesNothing) {
   EXPECT_TRUE(options.disable_auto_compactions);
 }
 
+TEST(OptionsText, HasTheOptionsOfTheDatabase) {
+  rocksdb::Options options = SmallEngine();
+  options.max_background_jobs = 7;
+  options.max_subcompactions = 3;
+  options.delayed_write_rate = 5 << 20;
+  options.stats_dump_period_sec = 11;
+  TestDb db;
+  db.Open(options);
+  const auto text = ReadNewestOptions(db.path());
+  ASSERT_TRUE(text.ok()) << text.status().message();
+  EXPECT_EQ(text.value().max_background_jobs, 7);
+  EXPECT_EQ(text.value().max_subcompactions, 3);
+  EXPECT_EQ(text.value().delayed_write_rate, 5U << 20);
+  EXPECT_EQ(text.value().stats_dump_period_sec, 11U);
+}
+
 }  // namespace
 }  // namespace weir

@@ -344,8 +344,8 @@ TEST_F(WeirLibraryTest, EveryFunctionNoticesAMistake) {
   EXPECT_EQ(weir_setup_set_options(setup_, nullptr, nullptr), WEIR_INVALID);
   EXPECT_EQ(weir_attach(setup_, nullptr, nullptr), 0U);
   EXPECT_EQ(weir_view(throttle_, nullptr, 10), 0U);
-  EXPECT_EQ(weir_admit(throttle_, static_cast<weir_operation>(1000), WEIR_BULK, 1, 1, 0), WEIR_INVALID);
-  EXPECT_EQ(weir_admit(throttle_, WEIR_READ, static_cast<weir_class>(-1), 1, 1, 0), WEIR_INVALID);
+  EXPECT_EQ(weir_admit(throttle_, 1000, WEIR_BULK, 1, 1, 0), WEIR_INVALID);
+  EXPECT_EQ(weir_admit(throttle_, WEIR_READ, -1, 1, 1, 0), WEIR_INVALID);
   EXPECT_EQ(weir_close(throttle_), WEIR_OK);
   EXPECT_EQ(weir_close(throttle_), WEIR_INVALID) << "twice";
   EXPECT_EQ(AdmitBulk(0), WEIR_INVALID) << "after the end";
