@@ -19,9 +19,8 @@ namespace weir {
 namespace {
 
 constexpr Duration kOptionsInterval = std::chrono::seconds(10);
-constexpr double kLargestFigure = 1e15;      // bytes or files; no database has more
-constexpr size_t kMostRunsAsked = 64;        // levels below L0, if their files are counted
-constexpr const char* kRunning = "default";  // figures of the whole database are asked of this family
+constexpr double kLargestFigure = 1e15;  // bytes or files; no database has more
+constexpr size_t kMostRunsAsked = 64;    // levels below L0, if their files are counted
 
 OptionValues ValuesOf(const LsmBrakes& brakes) {
   return {{"max_write_buffer_number", std::to_string(brakes.max_write_buffers)},
@@ -175,13 +174,16 @@ class PropertyProbe final : public LoadProbe {
     return {};
   }
 
+  // The figures of the whole database are asked of this family.
+  const std::string& AnyFamily() const WEIR_REQUIRES(mutex_) { return families_.begin()->first; }
+
   Status ReadFigures() WEIR_REQUIRES(mutex_) {
     uint64_t compactions = 0, flushes = 0, delayed = 0, stopped = 0;
     for (const auto& [property, number] :
          {std::pair("rocksdb.num-running-compactions", &compactions),
           std::pair("rocksdb.num-running-flushes", &flushes), std::pair("rocksdb.actual-delayed-write-rate", &delayed),
           std::pair("rocksdb.is-write-stopped", &stopped)}) {
-      if (Status read = ReadNumber(kRunning, property, number); !read.ok()) return read;
+      if (Status read = ReadNumber(AnyFamily(), property, number); !read.ok()) return read;
     }
     escape_watch_.Take(delayed > 0 || stopped > 0);
     stopped_ = stopped > 0;
@@ -225,7 +227,7 @@ class PropertyProbe final : public LoadProbe {
 
   Status ReadCounters(TimePoint now) WEIR_REQUIRES(mutex_) {
     std::string text;
-    if (Status read = ReadText(kRunning, "rocksdb.dbstats", &text); !read.ok()) return read;
+    if (Status read = ReadText(AnyFamily(), "rocksdb.dbstats", &text); !read.ok()) return read;
     const double user_bytes = user_bytes_.Follow(ParseDbStatsText(text).user_bytes);
     std::vector<RocksDbCounters> counters;
     std::vector<bool> has_level_below;
