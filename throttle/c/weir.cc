@@ -113,6 +113,14 @@ weir_code Tell(const Outcome& outcome) {
   return Fail(outcome.too_large ? WEIR_TOO_LARGE : WEIR_BUSY, outcome.reason);
 }
 
+// Makes a refusal of a wait that the program ended. The limits change ten times a second, so it may try again then.
+Outcome GivenUp(Outcome outcome) {
+  if (outcome.state != Admission::State::kWaiting) return outcome;
+  outcome.state = Admission::State::kRefused;
+  outcome.retry_after = std::chrono::milliseconds(100);
+  return outcome;
+}
+
 // Returns nullopt for WEIR_PATIENT.
 std::optional<Duration> TimeoutOf(int64_t timeout_ms) {
   constexpr int64_t kMost = int64_t{24} * 3600 * 1000;
@@ -279,17 +287,13 @@ weir_code weir_admit(weir_throttle throttle, int operation, int work_class, uint
     const weir::Party whose = weir::PartyOf(party, work_class);
     if (timeout_ms > 0) {
       weir::HeldRequest ticket(known, asked, {bytes}, whose);
-      weir::Outcome outcome = ticket.Wait(weir::TimeoutOf(timeout_ms));
-      if (outcome.state == weir::Admission::State::kWaiting) outcome.state = weir::Admission::State::kRefused;
-      return weir::Tell(outcome);
+      return weir::Tell(weir::GivenUp(ticket.Wait(weir::TimeoutOf(timeout_ms))));
     }
     weir::Admission admission = known->Admit(asked, {bytes}, whose);
     if (admission.waiting() && timeout_ms < 0) admission.Wait();
     if (admission.admitted()) [[likely]]
       return WEIR_OK;
-    weir::Outcome outcome = weir::OutcomeOf(admission);
-    outcome.state = weir::Admission::State::kRefused;
-    return weir::Tell(outcome);
+    return weir::Tell(weir::GivenUp(weir::OutcomeOf(admission)));
   });
 }
 
