@@ -23,6 +23,7 @@
 #include "import/migrate/migrate_command.h"
 #include "import/run/import_command.h"
 #include "import/serve/import_service.h"
+#include "import/sql/load_command.h"
 #include "import/sync/sync_command.h"
 #include "relay/census_plugin.h"
 #include "relay/commands/admin_command.h"
@@ -103,6 +104,7 @@ constexpr Command kCommands[] = {
     {"quota", QuotaCommand, "ask and administer the quotas of a gate, or of a store"},
     {"import", ImportCommand, "import events from files, no faster than the engine can take them"},
     {"export", ExportCommand, "write the stored events as JSON Lines, beside the relay or without it"},
+    {"load", LoadCommand, "load SQL into a MariaDB with MyRocks, no faster than its RocksDB can take it"},
     {"sync", SyncCommand, "make the stored events and those of another relay equal (NIP-77)"},
     {"stream", StreamCommand, "pass new events on between the relay that runs and another one"},
     {"migrate", MigrateCommand, "copy the database of a data directory into a PostgreSQL database, and compare both"},

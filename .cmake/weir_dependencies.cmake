@@ -44,6 +44,11 @@ add_library(weir_hiredis INTERFACE)
 target_link_libraries(weir_hiredis INTERFACE $<BUILD_INTERFACE:${WEIR_HIREDIS_LIBRARY}> $<INSTALL_INTERFACE:hiredis>)
 set_target_properties(weir_hiredis PROPERTIES EXPORT_NAME hiredis)
 
+find_library(WEIR_MARIADB_LIBRARY mariadb REQUIRED)
+add_library(weir_mariadb INTERFACE)
+target_link_libraries(weir_mariadb INTERFACE $<BUILD_INTERFACE:${WEIR_MARIADB_LIBRARY}> $<INSTALL_INTERFACE:mariadb>)
+set_target_properties(weir_mariadb PROPERTIES EXPORT_NAME mariadb)
+
 find_library(WEIR_RE2_LIBRARY re2 REQUIRED)
 add_library(weir_re2 INTERFACE)
 target_link_libraries(weir_re2 INTERFACE $<BUILD_INTERFACE:${WEIR_RE2_LIBRARY}> $<INSTALL_INTERFACE:re2>)

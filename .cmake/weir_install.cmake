@@ -15,9 +15,10 @@ endif()
 if(WEIR_PROGRAM)
   # What these link has no CMake configuration: strangers link it by its name, which weirConfig.cmake looks for.
   install(TARGETS weir_hiredis EXPORT weir-redis)
+  install(TARGETS weir_mariadb EXPORT weir-mysql)
   install(TARGETS weir_re2 EXPORT weir-keyed)
   install(TARGETS weir_absl_time EXPORT weir-quota)
-  list(APPEND components config_yaml http postgres postgres_monitor neo4j_monitor redis by_name descriptors keyed keyed_redis
+  list(APPEND components config_yaml http postgres postgres_monitor mysql myrocks_monitor neo4j_monitor redis by_name descriptors keyed keyed_redis
                          queued quota quota_yaml quota_sqlite quota_redis quota_stores)
 endif()
 foreach(component IN LISTS components)
@@ -46,8 +47,8 @@ if(WEIR_PROGRAM)
   list(APPEND headers
       config/yaml_reader
         # with
-        config/text/name_hash config/text/url config/wire/http/http_connection
-      monitors/neo4j/neo4j_monitor monitors/postgres/postgres_monitor
+        config/text/name_hash config/text/url config/wire/http/http_connection config/wire/mysql/mysql_url
+      monitors/myrocks/myrocks_monitor monitors/neo4j/neo4j_monitor monitors/postgres/postgres_monitor
         # with
         monitors/neo4j/neo4j_session
       throttle/limits/descriptors/descriptor_limiter throttle/limits/descriptors/descriptor_rules throttle/limits/descriptors/limit_unit

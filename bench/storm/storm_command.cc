@@ -202,13 +202,14 @@ Status RunWhatWasAsked(const StormArguments& arguments, Experiment* experiment) 
 Status RunOnWire(const StormArguments& arguments, const LimiterSettings& limiter) {
   if (arguments.report) return ReportWireStorm(arguments.results);
   const bool is_postgres = arguments.engine == "postgres";
+  const bool is_myrocks = arguments.engine == "myrocks";
   PostgresMonitorSettings postgres;
   Neo4jMonitorSettings neo4j;
   SettingTable table;
   Declare(table, postgres);
   Declare(table, neo4j);
   if (Status loaded = table.Load(ProcessEnvironment()); !loaded.ok()) return loaded;
-  WireStormPlan plan = is_postgres ? PostgresPlan() : Neo4jPlan();
+  WireStormPlan plan = is_postgres ? PostgresPlan() : is_myrocks ? MyRocksPlan() : Neo4jPlan();
   plan.results = arguments.results;
   plan.repetitions = arguments.repetitions;
   plan.limiter = limiter;
@@ -217,8 +218,9 @@ Status RunOnWire(const StormArguments& arguments, const LimiterSettings& limiter
     plan.calm_seconds = 3;
     plan.burst_seconds = 10;
   }
-  Result<std::unique_ptr<WireEngine>> engine =
-      is_postgres ? Result(MakePostgresEngine(arguments.url, postgres)) : MakeNeo4jEngine(arguments.url, neo4j);
+  Result<std::unique_ptr<WireEngine>> engine = is_postgres  ? Result(MakePostgresEngine(arguments.url, postgres))
+                                               : is_myrocks ? MakeMyRocksEngine(arguments.url)
+                                                            : MakeNeo4jEngine(arguments.url, neo4j);
   return engine.ok() ? RunWireStorm(*engine.value(), plan) : engine.status();
 }
 
@@ -278,11 +280,13 @@ int StormCommand(int argc, char** argv) {
         const bool plain = label.find_first_of(",/\"\\\n") == std::string::npos;
         return plain ? Status() : Status::Error("letters, digits and = . _ - only");
       });
-  line.Add("--engine", &arguments.engine, "rocksdb; or postgres or neo4j, a server at --url: alone and with weir")
+  line.Add("--engine", &arguments.engine,
+           "rocksdb; or postgres, myrocks or neo4j, a server at --url: alone and with weir")
       .ShowDefault()
-      .OneOf({"rocksdb", "postgres", "neo4j"});
+      .OneOf({"rocksdb", "postgres", "myrocks", "neo4j"});
   line.Add("--url", &arguments.url,
-           "of that server: postgres://user@host:port/database, http://user:password@host:port/database, "
+           "of that server: postgres://user@host:port/database, mysql://user@host:port/database, "
+           "http://user:password@host:port/database, "
            "https://…?ca=FILE; a table "
            "weir_storm is made there");
   line.Add("--results", &arguments.results,

@@ -26,6 +26,7 @@ echo '#include <CLI/App.hpp>' >"$house/relay/bad_command.cc"
 echo '  #  include <throttle/good.h>' >"$house/monitors/bad.cc"
 echo '#include <libpq-fe.h>' >"$house/relay/bad_store.cc"
 echo '#include <libpq-fe.h>' | tee "$house/monitors/bad_postgres.cc" >"$house/config/wire/postgres/good.cc"
+echo '#include <mariadb/mysql.h>' >"$house/monitors/bad_mysql.cc"
 echo '#include <openssl/ssl.h>' >"$house/config/bad_tls.cc"
 echo '#include "throttle/limits/quota/good.h"' >"$house/throttle/bad_limits.h"
 mkdir -p "$house/monitors/neo4j"
@@ -42,6 +43,7 @@ fi
 expected='config/bad.h:2: config/ includes "monitors/good.h", which stands above it
 config/bad_tls.cc:1: only config/wire/ sees <openssl/ssl.h>
 monitors/bad.cc:1: monitors/ includes "throttle/good.h", which stands above it
+monitors/bad_mysql.cc:1: only config/wire/mysql/ sees <mariadb/mysql.h>
 monitors/bad_postgres.cc:1: only config/wire/postgres/ sees <libpq-fe.h>
 monitors/neo4j/bad.h:1: only sources of monitors/neo4j/ see <boost/beast.hpp>
 relay/bad_command.cc:1: only config/command_line.cc sees <CLI/App.hpp>

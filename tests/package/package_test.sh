@@ -1,7 +1,7 @@
 #!/bin/sh
 # package_test.sh <build directory> <C++ compiler> [library]: installs weir into a fresh directory and builds, as strangers would,
 # one program on the throttle alone, one on the quotas alone, one on all stores of the quotas, one that watches a PostgreSQL, one
-# that watches a Neo4j, those of throttle/examples, and one on everything. With `library`, it builds and installs the throttle of a
+# that watches a MyRocks, one that watches a Neo4j, those of throttle/examples, and one on everything. With `library`, it builds and installs the throttle of a
 # RocksDB alone, as `make install-library` does, and then the programs for which that suffices; it moves the installation and builds
 # the examples once more, by pkg-config.
 set -eu
@@ -72,6 +72,7 @@ fi
 consume quota 'rocksdb|boost|jemalloc|yaml|sqlite|hiredis|ssl'
 consume quota_stores 'rocksdb|boost|jemalloc'
 consume postgres 'rocksdb|boost|jemalloc|yaml|sqlite|hiredis'
+consume myrocks 'rocksdb|boost|jemalloc|yaml|sqlite|hiredis|pq'
 consume neo4j 'rocksdb|boost|jemalloc|yaml|sqlite|hiredis|pq'
 consume monitors 'boost|sqlite|hiredis'
 ldd "$work/monitors/consumer" | grep -q rocksdb

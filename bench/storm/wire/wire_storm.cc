@@ -41,6 +41,8 @@ struct WirePhase {
   double highest_level = 0;
   double level_sum = 0;
   uint64_t levels = 0;
+  uint64_t escapes = 0;
+  double cpu_seconds = 0;
 };
 
 // Carries out one run. Without weir, the limiter is null.
@@ -99,11 +101,17 @@ class WireRun {
   void Watch() {
     TimePoint next = begin_ + kTimelineStep;
     uint64_t bulk_bytes = 0;
+    uint64_t escapes = 0;
+    double cpu_seconds = 0;
     while (Clock::System().Now() < end_ && !failed_) {
       std::this_thread::sleep_for(kShortNap);
       const TimePoint now = Clock::System().Now();
+      const uint64_t escapes_before = std::exchange(escapes, monitor_.Sample().escapes);
+      const double cpu_before = std::exchange(cpu_seconds, engine_.CpuSeconds());
       if (now < begin_) continue;
       WirePhase& phase = PhaseAt(now);
+      phase.escapes += escapes - escapes_before;
+      phase.cpu_seconds += cpu_seconds - cpu_before;
       const double level = monitor_.LoadLevel();
       phase.highest_level = std::max(phase.highest_level, level);
       phase.level_sum += level;
@@ -137,7 +145,7 @@ class WireRun {
 
   // Waits for the limiter's decision. Returns false if it refuses the operation.
   bool Enter(Operation operation, uint64_t bytes, const Party& party, Admission* admission) {
-    if (limiter_ == nullptr) return true;
+    if (limiter_ == nullptr || (!plan_.clients_ask && party.work_class == WorkClass::kInteractive)) return true;
     *admission = limiter_->Admit(operation, {bytes}, party);
     return admission->Wait() == Admission::State::kAdmitted;
   }
@@ -236,6 +244,8 @@ PhaseRow RowOf(const RunKey& key, const WirePhase& phase) {
   if (phase.reads.count() >= kEnoughForP999) row.read_p999_ms = Milliseconds(phase.reads.Quantile(0.999));
   row.refused = static_cast<double>(phase.refused);
   row.bulk_mb_per_second = static_cast<double>(phase.bulk_bytes) / 1e6 / phase.seconds;
+  row.escapes = static_cast<double>(phase.escapes);
+  row.cpu_seconds = phase.cpu_seconds;
   row.highest_level = phase.highest_level;
   row.mean_level = phase.level_sum / static_cast<double>(std::max<uint64_t>(1, phase.levels));
   return row;
@@ -279,15 +289,17 @@ double MedianOf(const std::vector<PhaseRow>& rows, const std::string& policy, co
 
 void Print(const std::vector<PhaseRow>& rows) {
   std::printf(
-      "| phase, policy | writes p50 | p99 | p99.9 | max ms | reads p50 | p99 ms | bulk MB/s | refused | level, mean |\n"
-      "|---|---|---|---|---|---|---|---|---|---|\n");
+      "| phase, policy | writes p50 | p99 | p99.9 | max ms | reads p50 | p99 ms | bulk MB/s | refused | level, mean | "
+      "escapes | server CPU s |\n"
+      "|---|---|---|---|---|---|---|---|---|---|---|---|\n");
   for (const char* const phase : {"calm", "burst"})
     for (const char* const policy : {"alone", "weir"}) {
       const auto m = [&](double PhaseRow::*number) { return MedianOf(rows, policy, phase, number); };
-      std::printf("| %s, %s | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %.2f | %.0f | %.2f |\n", phase, policy,
-                  m(&PhaseRow::write_p50_ms), m(&PhaseRow::write_p99_ms), m(&PhaseRow::write_p999_ms),
+      std::printf("| %s, %s | %.1f | %.1f | %.1f | %.1f | %.1f | %.1f | %.2f | %.0f | %.2f | %.0f | %.1f |\n", phase,
+                  policy, m(&PhaseRow::write_p50_ms), m(&PhaseRow::write_p99_ms), m(&PhaseRow::write_p999_ms),
                   m(&PhaseRow::write_max_ms), m(&PhaseRow::read_p50_ms), m(&PhaseRow::read_p99_ms),
-                  m(&PhaseRow::bulk_mb_per_second), m(&PhaseRow::refused), m(&PhaseRow::mean_level));
+                  m(&PhaseRow::bulk_mb_per_second), m(&PhaseRow::refused), m(&PhaseRow::mean_level),
+                  m(&PhaseRow::escapes), m(&PhaseRow::cpu_seconds));
     }
 }
 
@@ -311,6 +323,8 @@ Status Claim(const WireStormPlan& plan) {
 }  // namespace
 
 WireStormPlan PostgresPlan() { return {.engine = "postgres"}; }
+
+WireStormPlan MyRocksPlan() { return {.engine = "myrocks", .burst_seconds = 40, .clients_ask = false, .keys = 50'000}; }
 
 WireStormPlan Neo4jPlan() {
   return {.engine = "neo4j",

@@ -26,7 +26,8 @@ struct WireStormPlan {
   double burst_seconds = 52;
   double writes_per_second = 200;
   double reads_per_second = 200;
-  int clients = 32;  // writing clients, and as many reading ones; each client and bulk writer has a connection
+  int clients = 32;         // writing clients, and as many reading ones; each client and bulk writer has a connection
+  bool clients_ask = true;  // false: only bulk writers ask weir, as with `weir load`
   int bulk_writers = 16;
   int bulk_batch = 16;  // values in a transaction
   size_t value_bytes = 1000;
@@ -36,6 +37,7 @@ struct WireStormPlan {
 
 // These return plans that overload the server on this machine.
 WireStormPlan PostgresPlan();
+WireStormPlan MyRocksPlan();
 WireStormPlan Neo4jPlan();
 
 // Runs every policy in every repetition; each repetition begins with another policy. Prints the medians at the end.
