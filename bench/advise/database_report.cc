@@ -112,16 +112,16 @@ std::string BulkChange(const WhatIf& w) {
 
 std::string Simulated(const WhatIf& w) {
   if (!w.why_not.empty()) return Entry("simulated", "not, because " + w.why_not);
-  std::string text =
-      Entry("simulated", InWords(w.alone.stalled_seconds) + " stalled of " + InWords(w.seconds) +
-                             " with RocksDB alone; with weir " + InWords(w.with_weir.stalled_seconds) + BulkChange(w));
   const std::string log = "the LOG shows up to " + InWords(w.logged_stalled_seconds) + " and " + Bytes(w.logged_bytes) +
                           ", the simulation " + InWords(w.alone.stalled_seconds) + " and " + Bytes(w.alone.bulk_bytes);
-  text += Entry("", w.Fits() ? "It fits: " + log + "."
-                             : "It does not fit, so it promises nothing: " + log + "; more than a factor of " +
-                                   Fixed(WhatIf::kMostStalledFactor, 0) + " in time or " +
-                                   Fixed(WhatIf::kMostBytesFactor, 1) + " in bytes.");
-  return text;
+  if (!w.Fits())
+    return Entry("simulated", "It promises nothing, because it does not fit: " + log +
+                                  ", which is more than a factor of " + Fixed(WhatIf::kMostStalledFactor, 0) +
+                                  " in time or of " + Fixed(WhatIf::kMostBytesFactor, 1) + " in bytes.");
+  return Entry("simulated", InWords(w.alone.stalled_seconds) + " stalled of " + InWords(w.seconds) +
+                                " with RocksDB alone; with weir " + InWords(w.with_weir.stalled_seconds) +
+                                BulkChange(w)) +
+         Entry("", "It fits: " + log + ".");
 }
 
 void WriteAdvice(const std::vector<OptionAdvice>& all, JsonWriter* json) {
@@ -180,6 +180,7 @@ void WriteWhatIf(const WhatIf& w, JsonWriter* json) {
     json->Member("seconds").Number(w.seconds);
     json->Member("logged_stalled_seconds").Number(w.logged_stalled_seconds, 6);
     json->Member("logged_bytes").Number(w.logged_bytes, 6);
+    json->Member("background_bytes_per_second").Number(w.background_bytes_per_second, 6);
     WriteRun(w.alone, &json->Member("alone"));
     WriteRun(w.with_weir, &json->Member("weir"));
     json->Member("stalled_factor").Number(w.StalledFactor(), 4);

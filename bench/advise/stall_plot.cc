@@ -65,7 +65,7 @@ class Panel {
   void Level(double value, const std::string& name) {
     if (value > highest_) return;
     svg_ += "<path d='M" + At(kLeft, Y(value)) + "H" + Fixed(kLeft + kPlotWidth, 1) +
-            "' stroke='#808080' stroke-dasharray='4'/>\n" + Text(kLeft + 4, Y(value) - 2, name);
+            "' stroke='#808080' stroke-dasharray='4'/>\n" + Text(kLeft + 4, Y(value) + 10, name);
   }
   const std::string& svg() const { return svg_; }
 
@@ -102,7 +102,8 @@ std::string Logged(const DatabaseHistory& h, double top) {
   std::vector<double> written, l0_files;
   for (const TimelineSpan& span : timeline.spans()) {
     written.push_back(span.written_bytes / timeline.span_seconds() / 1e6);
-    l0_files.push_back(span.most_l0_files);
+    const double before = l0_files.empty() ? 0 : l0_files.back();
+    l0_files.push_back(span.most_l0_files < 0 ? before : span.most_l0_files);
   }
   Panel writes(top, "written, MB/s (orange: writes may be delayed, red: stopped)", Highest(written));
   Stalls(timeline, &writes);

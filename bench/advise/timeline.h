@@ -14,7 +14,7 @@ struct TimelineSpan {
   double stopped_seconds = 0;
   double written_bytes = 0;  // bytes on disk of the flushes, over the time in which the program wrote them
   double compacted_bytes = 0;
-  double most_l0_files = 0;  // is the highest, not a sum
+  double most_l0_files = -1;  // is the highest, not a sum; -1: not known, because no job ended
 
   // Adds a share of the sums of `other`.
   void Add(const TimelineSpan& other, double share = 1);

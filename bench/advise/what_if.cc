@@ -18,6 +18,10 @@ constexpr double kMostSimulatedBytes = 40e9;
 constexpr double kPlottedPoints = 500;
 // While conditions hold nearly all the time, the LOG does not show how much more the writers would have written.
 constexpr double kMostStalledShare = 0.75;
+// The simulated background is at most so many times as fast or as slow as the LOG shows.
+constexpr double kMostFitted = 2;
+constexpr double kFittedWell = 1.05;
+constexpr int kMostAttempts = 4;
 // Rates are means over so long.
 constexpr double kMeanSeconds = 30;
 constexpr double kSaturatedShare = 0.5;
@@ -198,6 +202,7 @@ std::string WhyNot(const DatabaseHistory& history, const FamilyHistory* family, 
 }  // namespace
 
 double WhatIf::StalledFactor() const { return Factor(alone.stalled_seconds, logged_stalled_seconds); }
+double WhatIf::Misfit() const { return StalledFactor() * BytesFactor(); }
 double WhatIf::BytesFactor() const { return Factor(alone.bulk_bytes, logged_bytes); }
 
 double DelayedRateOf(const OptionsText& options) {
@@ -247,10 +252,22 @@ WhatIf Replay(const DatabaseHistory& history, double most_seconds) {
   Scenario scenario{.name = "as logged", .meaning = "the load that the LOG shows", .seconds = what_if.seconds};
   scenario.offers = OffersOf(spans, all, window, measured_share, scale);
   scenario.interactive_per_second = kFewInteractive;
-  const Geometry engine = EngineOf(*family, history.options, speed, peak, scale);
-  what_if.alone = RunOnce(scenario, engine, "none", scale);
-  what_if.with_weir = RunOnce(scenario, engine, "weir", scale);
-  return what_if;
+  // The model writes more or less for each byte than the real engine did, so its speed is fitted to the bytes of the
+  // LOG. The stalled time is not fitted: it shows whether the model is like the engine.
+  BackgroundSpeed fitted = speed;
+  WhatIf best;
+  for (int attempt = 0; attempt < kMostAttempts; ++attempt) {
+    what_if.background_bytes_per_second = fitted.bytes_per_second;
+    what_if.alone = RunOnce(scenario, EngineOf(*family, history.options, fitted, peak, scale), "none", scale);
+    if (attempt == 0 || what_if.Misfit() < best.Misfit()) best = what_if;
+    const double needed = fitted.bytes_per_second * what_if.logged_bytes / std::max(1.0, what_if.alone.bulk_bytes);
+    fitted.bytes_per_second =
+        std::clamp(needed, speed.bytes_per_second / kMostFitted, speed.bytes_per_second * kMostFitted);
+    if (Factor(fitted.bytes_per_second, what_if.background_bytes_per_second) < kFittedWell) break;
+  }
+  fitted.bytes_per_second = best.background_bytes_per_second;
+  best.with_weir = RunOnce(scenario, EngineOf(*family, history.options, fitted, peak, scale), "weir", scale);
+  return best;
 }
 
 }  // namespace weir

@@ -27,17 +27,19 @@ struct WhatIf {
   std::string family;
   LogTime begin{};  // the simulated part of the LOG
   double seconds = 0;
-  double logged_stalled_seconds = 0;  // time in which conditions held in this part
-  double logged_bytes = 0;            // bytes written in this part, by their flushes
+  double logged_stalled_seconds = 0;       // time in which conditions held in this part
+  double logged_bytes = 0;                 // bytes written in this part, by their flushes
+  double background_bytes_per_second = 0;  // speed of the simulated background, fitted to logged_bytes
   Run alone;
   Run with_weir;
 
   double StalledFactor() const;  // how far the run without weir is from the LOG, from 1 on
   double BytesFactor() const;
+  double Misfit() const;  // the product of both
   bool Fits() const { return StalledFactor() <= kMostStalledFactor && BytesFactor() <= kMostBytesFactor; }
 };
 
-// Simulates at most so many seconds: those with the most stalled time. Two runs of a day take about ten seconds.
+// Simulates at most so many seconds: those with the most stalled time. A day takes some ten seconds.
 WhatIf Replay(const DatabaseHistory& history, double most_seconds = 24 * 3600);
 
 // The background work of a family, in bytes on disk a second.
