@@ -95,13 +95,12 @@ class PropertyProbe final : public LoadProbe {
     return {};
   }
 
+  // The program's functions are called with the mutex held, so none runs after Detach.
   Status Probe(TimePoint now, LoadSample* sample) override {
+    const MutexLock lock(mutex_);
+    if (reader_ == nullptr) return Status::Error("detached");
     std::string event;
-    {
-      const MutexLock lock(mutex_);
-      if (reader_ == nullptr) return Status::Error("detached");
-      if (Status sampled = ProbeLocked(now, sample, &event); !sampled.ok()) return sampled;
-    }
+    if (Status sampled = ProbeLocked(now, sample, &event); !sampled.ok()) return sampled;
     if (!event.empty() && settings_.on_event) settings_.on_event(event);
     return {};
   }
