@@ -110,7 +110,7 @@ class PropertyProbe final : public LoadProbe {
     if (!options_read_ || now < *options_read_ || now - *options_read_ >= kOptionsInterval) {
       options_read_ = now;
       // Options that cannot be read for the moment, such as those of a file that is just replaced, stay as they were.
-      if (const Status followed = FollowOptions(); !followed.ok() && families_.empty()) return followed;
+      if (Status followed = FollowOptions(); !followed.ok() && families_.empty()) return followed;
     }
     if (Status read = ReadFigures(); !read.ok()) return read;
     if (engine_.CountersAreDue(now)) {
