@@ -79,7 +79,8 @@ void AddTo(CommandLine& line, LoadFlags& flags) {
 // Prints how far the load is, every few seconds.
 class LoadProgress {
  public:
-  LoadProgress(bool quiet, const BulkGate& gate) : quiet_(quiet), gate_(gate) {}
+  LoadProgress(bool quiet, const BulkGate& gate, const LoadMonitor& monitor)
+      : quiet_(quiet), gate_(gate), monitor_(monitor) {}
 
   void Note(const SqlLoadTally& tally) {
     const TimePoint now = Clock::System().Now();
@@ -89,6 +90,8 @@ class LoadProgress {
     std::fprintf(stderr, "load: %s, up to line %" PRIu64 ", load %.2f%s%s\n", ReadableBytes(tally.bytes).c_str(),
                  tally.next_line - 1, conditions.level, conditions.limiting.empty() ? "" : ", waits for ",
                  conditions.limiting.c_str());
+    if (const Status sampled = monitor_.LastError(); !sampled.ok())
+      std::fprintf(stderr, "load: the load is not known: %s\n", sampled.message().c_str());
   }
   ImportConditions Conditions() const {
     ImportConditions conditions;
@@ -100,6 +103,7 @@ class LoadProgress {
  private:
   const bool quiet_;
   const BulkGate& gate_;
+  const LoadMonitor& monitor_;
   const TimePoint begun_ = Clock::System().Now();
   TimePoint next_ = begun_ + kProgressInterval;
 };
@@ -166,7 +170,7 @@ int Load(const CommandLine& line, const LoadFlags& flags, const MysqlAddress& ad
   SqlLoader loader(
       session, gate,
       {.transaction_bytes = flags.transaction_kb << 10, .patience = std::chrono::seconds(flags.timeout_s)});
-  LoadProgress progress(flags.quiet, gate);
+  LoadProgress progress(flags.quiet, gate, monitor);
   signals.BeginOrderly([] { _exit(kNotLoaded); });
   std::atomic<bool> stopped = false;
   std::thread stopper([&] {

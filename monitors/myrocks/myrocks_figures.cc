@@ -84,7 +84,9 @@ Result<MyRocksFigures> ReadMyRocksFigures(const std::vector<MysqlSession::Row>& 
   for (const MysqlSession::Row& row : rows) {
     const bool is_row = row.size() == 3 && row[0] && row[1];
     const bool is_counter = is_row && row[1]->starts_with("compaction.");
-    if (!is_row || (is_counter && !ParseNumber(row[2].value_or(""), {.min = 0, .max = kMost}).ok()))
+    // A compaction that drops values adds less than nothing to the new bytes of its level.
+    const double least = is_counter && row[1]->ends_with(".WnewGB") ? -kMost : 0;
+    if (!is_row || (is_counter && !ParseNumber(row[2].value_or(""), {.min = least, .max = kMost}).ok()))
       return Status::Error("MariaDB: the figures of MyRocks cannot be read");
     by_family[*row[0]][*row[1]] = row[2].value_or("");
   }

@@ -24,6 +24,7 @@ TEST(MyRocksFigures, AreReadFromTheRows) {
                      {"notes", "compaction.L2.SizeBytes", "1024"},
                      {"notes", "compaction.L2.Score", "2"},
                      {"notes", "compaction.L2.MovedGB", "0.25"},
+                     {"notes", "compaction.L2.WnewGB", "-0.003935"},
                      {"notes", "compaction.Sum.CompactedFiles", "2"},
                      {"notes", "NUM_IMMUTABLE_MEM_TABLE", "2"},
                      {"notes", "MEM_TABLE_FLUSH_PENDING", "0"},
