@@ -16,6 +16,7 @@ constexpr double kLeastShare = 0.1;
 
 // No database is that large. A figure beyond it comes from a text that is damaged.
 constexpr double kMostBytes = 1e18;
+constexpr uint64_t kMostMemtables = 1'000'000;
 
 double Tame(double number) { return std::isfinite(number) ? std::clamp(number, -kMostBytes, kMostBytes) : 0; }
 
@@ -61,16 +62,17 @@ void LsmEngine::Take(size_t family, const LsmReading& reading) {
   if (f.geometry.counts_runs) {
     l0_files += reading.runs_below_l0;
     const uint64_t gone = facts.l0_files > l0_files ? facts.l0_files - l0_files : 0;
-    sums_.total_drained_bytes += static_cast<uint64_t>(static_cast<double>(gone * f.geometry.write_buffer_bytes) *
-                                                       f.geometry.buffers_per_flush * disk_ratio_.value());
+    const double bytes_of_run = static_cast<double>(f.geometry.write_buffer_bytes) * f.geometry.buffers_per_flush;
+    sums_.total_drained_bytes +=
+        static_cast<uint64_t>(std::min(kMostBytes, static_cast<double>(gone) * bytes_of_run * disk_ratio_.value()));
   }
-  const int immutable = static_cast<int>(reading.immutable_memtables);
+  const int immutable = static_cast<int>(std::min<uint64_t>(reading.immutable_memtables, kMostMemtables));
   l0_changed_ = l0_changed_ || l0_files < facts.l0_files || facts.immutable_memtables > immutable + 1;
   facts.l0_files = l0_files;
   facts.immutable_memtables = immutable;
   const uint64_t buffer = f.geometry.write_buffer_bytes;
   f.filling_bytes = std::min(reading.active_memtable_bytes, buffer);
-  facts.memtable_bytes = reading.immutable_memtables * buffer + f.filling_bytes;
+  facts.memtable_bytes = static_cast<uint64_t>(immutable) * buffer + f.filling_bytes;
 }
 
 bool LsmEngine::CountersAreDue(TimePoint now) const {

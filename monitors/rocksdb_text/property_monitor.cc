@@ -22,26 +22,39 @@ constexpr Duration kOptionsInterval = std::chrono::seconds(10);
 constexpr double kLargestFigure = 1e15;  // bytes or files; no database has more
 constexpr size_t kMostRunsAsked = 64;    // levels below L0, if their files are counted
 
-OptionValues ValuesOf(const LsmBrakes& brakes) {
-  return {{"max_write_buffer_number", std::to_string(brakes.max_write_buffers)},
-          {"level0_slowdown_writes_trigger", std::to_string(brakes.l0_slowdown)},
-          {"level0_stop_writes_trigger", std::to_string(brakes.l0_stop)},
-          {"soft_pending_compaction_bytes_limit", std::to_string(brakes.soft_pending_bytes)},
-          {"hard_pending_compaction_bytes_limit", std::to_string(brakes.hard_pending_bytes)}};
+// Returns the options that change the brakes `from` to `to`, but for those that `set`, the present ones, has otherwise.
+OptionValues Changes(const LsmBrakes& from, const LsmBrakes& to, const LsmBrakes& set) {
+  OptionValues values;
+  const auto add = [&](const char* name, auto member) {
+    if (set.*member == from.*member && to.*member != from.*member)
+      values.emplace_back(name, std::to_string(to.*member));
+  };
+  add("max_write_buffer_number", &LsmBrakes::max_write_buffers);
+  add("level0_slowdown_writes_trigger", &LsmBrakes::l0_slowdown);
+  add("level0_stop_writes_trigger", &LsmBrakes::l0_stop);
+  add("soft_pending_compaction_bytes_limit", &LsmBrakes::soft_pending_bytes);
+  add("hard_pending_compaction_bytes_limit", &LsmBrakes::hard_pending_bytes);
+  return values;
+}
+
+// Returns the brakes above the trigger, as RocksDB wants them, which the program may have raised.
+LsmBrakes Fitting(LsmBrakes brakes, const LsmGeometry& geometry) {
+  brakes.l0_slowdown = std::max(brakes.l0_slowdown, geometry.l0_trigger + 1);
+  brakes.l0_stop = std::max(brakes.l0_stop, brakes.l0_slowdown);
+  return brakes;
 }
 
 // Follows a sum that only grows, and that is rounded, so that it seems to fall now and then. If each growth were added
 // up, the roundings would be, too: L0 without compactions seemed to drain four fifths of what was flushed.
 class GrowingSum {
  public:
-  double Follow(double read) {
-    // RocksDB begins again at 0 after DB::ResetStats.
-    sum_ = read < sum_ - kLargestRounding ? read : std::max(sum_, read);
+  // `restarts` says that RocksDB has begun again at 0 since the last call.
+  double Follow(double read, bool restarts) {
+    sum_ = restarts ? read : std::max(sum_, read);
     return sum_;
   }
 
  private:
-  static constexpr double kLargestRounding = 64 << 20;
   double sum_ = -std::numeric_limits<double>::infinity();
 };
 
@@ -65,15 +78,25 @@ class PropertyProbe final : public LoadProbe {
     {
       const MutexLock lock(mutex_);
       if (reader_ == nullptr) return {};
+      // The program may have set brakes since the options were read.
+      if (const Status followed = FollowOptions(); !followed.ok() && moved) return followed;
       for (auto& [name, family] : families_) {
-        if (family.geometry.brakes_moved == moved) continue;
-        family.geometry.brakes_moved = moved;
-        changes[name] = ValuesOf(BrakesOf(family.geometry));
+        Brakes& brakes = brakes_[name];
+        if (moved) {
+          brakes.given = family.geometry.brakes;
+          family.geometry.brakes_moved = true;
+          brakes.moved = BrakesOf(family.geometry);
+          changes[name] = Changes(brakes.set, *brakes.moved, brakes.set);
+        } else if (brakes.moved) {
+          changes[name] = Changes(*brakes.moved, Fitting(brakes.given, family.geometry), brakes.set);
+          family.geometry.brakes_moved = false;
+          brakes.moved.reset();
+        }
       }
     }
     Status placed;
     for (const auto& [name, values] : changes)
-      if (!settings_.set_options(name, values))
+      if (!values.empty() && !settings_.set_options(name, values))
         placed = Status::Error("RocksDB does not take the options of column family " + Printable(name) + " that " +
                                (moved ? "move" : "give back") + " its brakes");
     const MutexLock lock(mutex_);
@@ -112,13 +135,20 @@ class PropertyProbe final : public LoadProbe {
       // Options that cannot be read for the moment, such as those of a file that is just replaced, stay as they were.
       if (Status followed = FollowOptions(); !followed.ok() && families_.empty()) return followed;
     }
-    if (Status read = ReadFigures(); !read.ok()) return read;
+    if (Status read = ReadFigures(); !read.ok()) {
+      options_read_.reset();  // a family may have been dropped
+      return read;
+    }
     if (engine_.CountersAreDue(now)) {
       if (Status read = ReadCounters(now); !read.ok()) return read;
     }
     engine_.AddSignals(now, 0, 0, sample);
     sample->escapes = std::max(escape_watch_.seen(), engine_.counted_brakes());
-    *event = escape_watch_.Tell(now, stopped_, "", *sample);
+    if (settings_.writes_are_limited) {
+      *event = escape_watch_.Tell(now, stopped_, "", *sample);
+    } else {
+      escape_watch_.PassOver(*sample);
+    }
     return {};
   }
 
@@ -128,6 +158,7 @@ class PropertyProbe final : public LoadProbe {
     std::map<std::string, LsmGeometry> geometry;
     for (const std::string& name : settings_.families) {
       const OptionsText::Family* family = options.value().Find(name);
+      if (family == nullptr && families_.size() > 1) continue;  // it was dropped
       if (family == nullptr)
         return Status::Error("the options have no column family " + Printable(name) + ": name those that exist");
       if (family->options.compaction_style == CompactionStyle::kNone)
@@ -137,23 +168,32 @@ class PropertyProbe final : public LoadProbe {
       geometry.emplace(name, GeometryAsSet(family->options));
     }
     if (families_.empty()) {
-      std::vector<LsmFamily*> families;
-      for (const auto& [name, g] : geometry)
-        families.push_back(&families_.try_emplace(name, g, settings_.monitor.sample_interval).first->second);
-      engine_.SetFamilies(std::move(families));
-      return {};
+      for (const auto& [name, g] : geometry) families_.try_emplace(name, g, settings_.monitor.sample_interval);
+      FamiliesChanged();
     }
+    if (geometry.empty()) return Status::Error("the options have none of the column families");
+    if (std::erase_if(families_, [&](const auto& family) { return !geometry.contains(family.first); }) > 0)
+      FamiliesChanged();
     for (auto& [name, family] : families_) {
       LsmGeometry now = geometry.at(name);
-      // Brakes that weir moved are not the program's.
-      if (family.geometry.brakes_moved && now.brakes == BrakesOf(family.geometry)) now.brakes = family.geometry.brakes;
-      now.brakes_moved = family.geometry.brakes_moved && now.brakes == family.geometry.brakes;
+      Brakes& brakes = brakes_[name];
+      brakes.set = now.brakes;
+      // Brakes that weir moved are not the program's. A text of the options that the program has given never has them.
+      now.brakes_moved = brakes.moved && (now.brakes == *brakes.moved || now.brakes == brakes.given);
+      if (now.brakes_moved) now.brakes = brakes.given;
+      if (brakes.moved && brakes.set == brakes.given) brakes.set = *brakes.moved;
       if (family.geometry == now) continue;
       family.geometry = now;
       family.signals.SetGeometry(family.geometry);
       engine_.BuffersChanged();
     }
     return {};
+  }
+
+  void FamiliesChanged() WEIR_REQUIRES(mutex_) {
+    std::vector<LsmFamily*> families;
+    for (auto& [name, family] : families_) families.push_back(&family);
+    engine_.SetFamilies(std::move(families));
   }
 
   Status ReadText(const std::string& family, const char* property, std::string* text) WEIR_REQUIRES(mutex_) {
@@ -227,7 +267,9 @@ class PropertyProbe final : public LoadProbe {
   Status ReadCounters(TimePoint now) WEIR_REQUIRES(mutex_) {
     std::string text;
     if (Status read = ReadText(AnyFamily(), "rocksdb.dbstats", &text); !read.ok()) return read;
-    const double user_bytes = user_bytes_.Follow(ParseDbStatsText(text).user_bytes);
+    const DbStatsText stats = ParseDbStatsText(text);
+    const bool restarts = stats.uptime_seconds < std::exchange(uptime_seconds_, stats.uptime_seconds);
+    const double user_bytes = user_bytes_.Follow(stats.user_bytes, restarts);
     std::vector<RocksDbCounters> counters;
     std::vector<bool> has_level_below;
     for (const auto& [name, family] : families_) {
@@ -238,8 +280,8 @@ class PropertyProbe final : public LoadProbe {
       if (Status read = ReadText(name, "rocksdb.cfstats", &text); !read.ok()) return read;
       RocksDbCounters& read = counters.emplace_back(ParseCountersText(text, static_cast<int>(base_level)));
       Sums& sums = sums_[name];
-      read.drained_from_l0_bytes = sums.drained_from_l0_bytes.Follow(read.drained_from_l0_bytes);
-      read.compaction_written_bytes = sums.compaction_written_bytes.Follow(read.compaction_written_bytes);
+      read.drained_from_l0_bytes = sums.drained_from_l0_bytes.Follow(read.drained_from_l0_bytes, restarts);
+      read.compaction_written_bytes = sums.compaction_written_bytes.Follow(read.compaction_written_bytes, restarts);
       std::string files;
       has_level_below.push_back(
           reader_(name, ("rocksdb.num-files-at-level" + std::to_string(base_level + 1)).c_str(), &files));
@@ -248,6 +290,11 @@ class PropertyProbe final : public LoadProbe {
     return {};
   }
 
+  struct Brakes {
+    LsmBrakes set;                   // those in the options
+    LsmBrakes given;                 // the program's, if weir has moved them
+    std::optional<LsmBrakes> moved;  // where weir has moved them
+  };
   struct Sums {
     GrowingSum drained_from_l0_bytes;
     GrowingSum compaction_written_bytes;
@@ -261,6 +308,8 @@ class PropertyProbe final : public LoadProbe {
   std::map<std::string, LsmFamily> families_ WEIR_GUARDED_BY(mutex_);
   std::map<std::string, Sums> sums_ WEIR_GUARDED_BY(mutex_);  // by family
   GrowingSum user_bytes_ WEIR_GUARDED_BY(mutex_);
+  double uptime_seconds_ WEIR_GUARDED_BY(mutex_) = 0;  // of RocksDB's statistics, which DB::ResetStats begins again
+  std::map<std::string, Brakes> brakes_ WEIR_GUARDED_BY(mutex_);  // by family
   LsmEngine engine_ WEIR_GUARDED_BY(mutex_);
   EscapeWatch escape_watch_ WEIR_GUARDED_BY(mutex_);
   bool stopped_ WEIR_GUARDED_BY(mutex_) = false;  // RocksDB stopped writes at the last sample

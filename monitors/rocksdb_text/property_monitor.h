@@ -40,6 +40,7 @@ struct PropertyMonitorSettings {
   std::function<Result<OptionsText>()> options;
   std::vector<std::string> families = {"default"};  // the column families to watch
   OptionSetter set_options;                         // null: the brakes stay where the program set them
+  bool writes_are_limited = true;                   // false: a brake of RocksDB is no escape
   // Called with a sentence for the operator, in the thread that samples, if RocksDB brakes by itself (escape_watch.h).
   std::function<void(const std::string& event)> on_event;
 };
@@ -56,7 +57,7 @@ class PropertyMonitor final : public LoadMonitor {
 
   // Moves RocksDB's brakes to higher loads, where it brakes later than a limiter acts, and gives them back to where the
   // program set them. Both do nothing without `set_options`. They return an error if RocksDB does not take the brakes.
-  // If the program sets a brake itself meanwhile, the brakes of that family are the program's again.
+  // A brake that the program sets itself meanwhile stays as it is.
   Status MoveBrakes();
   Status GiveBrakesBack();
 

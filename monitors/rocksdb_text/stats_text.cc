@@ -46,7 +46,7 @@ double BytesOfLine(std::string_view line, std::string_view name, double uptime_s
   const double by_sum = NumberAfter(figures, name) * kBytesOfGb;
   const double rate = NumberAfter(figures, ", ") * kBytesOfMb;
   const double error_by_rate = 0.005 * kBytesOfMb * uptime_seconds + 0.05 * rate;
-  return error_by_rate < 0.005 * kBytesOfGb ? rate * uptime_seconds : by_sum;
+  return uptime_seconds > 0 && error_by_rate < 0.005 * kBytesOfGb ? rate * uptime_seconds : by_sum;
 }
 
 double UnitOf(const std::string& unit) {
@@ -116,7 +116,7 @@ void AddStalls(std::string_view line, Stats* stats) {
 
 RocksDbCounters ParseCountersText(std::string_view cfstats, int base_level) {
   Stats stats;
-  double flushed = 0, ingested = 0, written = 0, uptime_seconds = 0;
+  double flushed = 0, ingested = 0, written = 0, uptime_seconds = 0, ingested_files = 0, ingested_to_l0 = 1;
   std::vector<std::string> columns;  // is empty outside the tables
   bool by_level = true;
   for (std::string_view rest = cfstats; !rest.empty();) {
@@ -135,6 +135,10 @@ RocksDbCounters ParseCountersText(std::string_view cfstats, int base_level) {
       flushed = NumberAfter(line, "cumulative ") * kBytesOfGb;
     } else if (line.starts_with("AddFile(GB)")) {
       ingested = NumberAfter(line, "cumulative ") * kBytesOfGb;
+    } else if (line.starts_with("AddFile(Total Files)")) {
+      ingested_files = NumberAfter(line, "cumulative ");
+    } else if (line.starts_with("AddFile(L0 Files)")) {
+      ingested_to_l0 = ingested_files > 0 ? std::min(1.0, NumberAfter(line, "cumulative ") / ingested_files) : 0;
     } else if (line.starts_with("Cumulative compaction: ")) {
       written = BytesOfLine(line, "Cumulative compaction: ", uptime_seconds);
     } else {
@@ -145,7 +149,8 @@ RocksDbCounters ParseCountersText(std::string_view cfstats, int base_level) {
   // These have more digits than the columns of the table.
   counters.flushed_bytes = flushed;
   counters.flushed_table_bytes = std::max(0.0, flushed - kBytesOfGb * NumberAfter(stats["compaction.L0.WblobGB"], ""));
-  counters.drained_from_l0_bytes = flushed + ingested - counters.l0_bytes;
+  // The flushed bytes have those of blob files, which are not in L0; most ingested files may be in lower levels.
+  counters.drained_from_l0_bytes = counters.flushed_table_bytes + ingested * ingested_to_l0 - counters.l0_bytes;
   counters.compaction_written_bytes = std::max(0.0, written - flushed);
   const double l0_seconds = NumberAfter(stats["compaction.L0.CompSec"], "");
   counters.flush_bytes_per_second = l0_seconds > 0 ? flushed / l0_seconds : 0;

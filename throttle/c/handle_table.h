@@ -1,9 +1,10 @@
-// HandleTable: gives objects numbers that a program in another language can hold. A number is never given again, so one
-// that has ended is noticed.
+// HandleTable: gives objects numbers that a program in another language can hold. A number is never given again, nor by
+// another table, so one that has ended, or is of another kind, is noticed.
 //
 // Threads: any thread may call any function.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -13,13 +14,20 @@
 
 namespace weir {
 
+// Returns a number that no handle of any table has.
+inline uint64_t NextHandle() {
+  static std::atomic<uint64_t> last{0};
+  return ++last;
+}
+
 template <typename T>
 class HandleTable {
  public:
   uint64_t Add(std::shared_ptr<T> object) {
     const MutexLock lock(mutex_);
-    objects_.emplace(++last_, std::move(object));
-    return last_;
+    const uint64_t handle = NextHandle();
+    objects_.emplace(handle, std::move(object));
+    return handle;
   }
   // Returns null if there is no such handle.
   std::shared_ptr<T> Find(uint64_t handle) const {
@@ -44,7 +52,6 @@ class HandleTable {
  private:
   mutable Mutex mutex_;
   std::map<uint64_t, std::shared_ptr<T>> objects_ WEIR_GUARDED_BY(mutex_);
-  uint64_t last_ WEIR_GUARDED_BY(mutex_) = 0;
 };
 
 }  // namespace weir

@@ -34,13 +34,11 @@ HeldRequest::HeldRequest(std::shared_ptr<HostedThrottle> throttle, Operation ope
   admission_.OnSettled([settled = settled_] { settled->Set(); });
 }
 
-// The wait ends before the throttle may.
-HeldRequest::~HeldRequest() {
-  const MutexLock lock(mutex_);
-  admission_ = Admission();
-}
+// The wait ends before the throttle may. Only the last owner is here, so no lock is needed.
+HeldRequest::~HeldRequest() WEIR_UNCHECKED_LOCKS { admission_ = Admission(); }
 
 Outcome HeldRequest::Poll() {
+  if (birth_.IsForked()) return {};  // another thread of the parent may have held the lock at the fork
   const MutexLock lock(mutex_);
   admission_.Poll();
   return OutcomeOf(admission_);

@@ -41,6 +41,7 @@ Result<std::shared_ptr<HostedThrottle>> HostedThrottle::Attach(const AttachSetup
   Result<AttachSetup::Resolved> resolved = setup.Resolve(ProcessEnvironment());
   if (!resolved.ok()) return resolved.status();
   PropertyMonitorSettings& settings = resolved.value().monitor;
+  settings.writes_are_limited = resolved.value().limiter.enabled;
   settings.on_event = setup.log;
   if (!settings.on_event)
     settings.on_event = [](const std::string& sentence) { std::fprintf(stderr, "weir: %s\n", sentence.c_str()); };
@@ -64,12 +65,23 @@ Result<std::shared_ptr<HostedThrottle>> HostedThrottle::Attach(const AttachSetup
 
 HostedThrottle::~HostedThrottle() { Detach(); }
 
-std::string HostedThrottle::View() const { return ViewJson(limiter_.View(), monitor_->LastError()); }
+Status HostedThrottle::Sample() {
+  if (birth_.IsForked()) return Status::Error("this throttle belongs to the parent process: attach a new one");
+  return monitor_->SampleOnce();
+}
+
+// In a child, another thread of the parent may have held a lock of the limiter's at the fork.
+std::string HostedThrottle::View() const {
+  return birth_.IsForked() ? "{}" : ViewJson(limiter_.View(), monitor_->LastError());
+}
 
 // The limiter stops first, so that no work waits for limits that nothing lifts any more.
 void HostedThrottle::Detach() {
   limiter_.Stop();
-  if (birth_.IsForked()) return;
+  if (birth_.IsForked()) {
+    if (!directory_.empty()) Directories().Remove(directory_);
+    return;
+  }
   const MutexLock lock(lifecycle_mutex_);
   if (std::exchange(detached_, true)) return;
   // A database that is closed already needs no brakes, and its error is nobody's.

@@ -23,7 +23,7 @@ class HostedThrottle {
   ~HostedThrottle();
 
   Admission Admit(Operation operation, Cost cost, Party party) { return limiter_.Admit(operation, cost, party); }
-  Status Sample() { return monitor_->SampleOnce(); }
+  Status Sample();
   std::string View() const;  // a JSON object
   void Detach();
 

@@ -1,6 +1,7 @@
 // The functions of weir.h. None lets an exception out, and none believes a handle.
 #include "throttle/c/weir.h"
 
+#include <cxxabi.h>
 #include <pthread.h>
 
 #include <algorithm>
@@ -67,6 +68,8 @@ template <typename Body, typename Value>
 Value Guarded(Value failed, const Body& body) {
   try {
     return body();
+  } catch (const abi::__forced_unwind&) {
+    throw;  // pthread_cancel ends the thread
   } catch (const std::exception& e) {
     Fail(WEIR_FAILED, e.what());
   } catch (...) {
@@ -161,7 +164,11 @@ OptionSetter SetterOf(weir_set_options set, void* context) {
       names.push_back(name.c_str());
       values.push_back(value.c_str());
     }
-    return set(context, family.c_str(), options.size(), names.data(), values.data()) == 0;
+    try {
+      return set(context, family.c_str(), options.size(), names.data(), values.data()) == 0;
+    } catch (const std::exception&) {
+      return false;
+    }
   };
 }
 

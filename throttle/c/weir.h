@@ -28,7 +28,8 @@
  * callers of weir_attach, weir_detach and weir_close; none after weir_detach has returned. They must not call
  * weir_detach or weir_close, and no exception may leave them.
  *
- * fork(). In a child process weir admits everything at once, and never calls the program's functions.
+ * fork(). In a child process weir admits everything at once, has an empty view, and never calls the program's
+ * functions.
  */
 #ifndef WEIR_H
 #define WEIR_H
@@ -81,6 +82,7 @@ typedef void (*weir_log)(void* context, const char* sentence);
 typedef int (*weir_set_options)(void* context, const char* family, size_t count, const char* const* names,
                                 const char* const* values);
 
+/* One thread at a time may use a setup. */
 weir_setup weir_setup_create(void);
 weir_code weir_setup_destroy(weir_setup setup);
 /* Sets a setting by its name in config/SETTINGS.md (WEIR_RATE_LIMIT_…, WEIR_IMPORT_…, WEIR_MONITOR_…). It takes

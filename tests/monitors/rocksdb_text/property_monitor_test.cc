@@ -22,7 +22,7 @@ class PropertyMonitorTest : public RocksDbMonitorTest {
       return *text != "none";
     }
     for (auto* handle : test_.handles())
-      if (handle->GetName() == family) return test_.db()->GetProperty(handle, property, text);
+      if (handle->GetName() == family && family != dropped_) return test_.db()->GetProperty(handle, property, text);
     return false;
   }
   PropertyReader Reader() {
@@ -54,6 +54,7 @@ class PropertyMonitorTest : public RocksDbMonitorTest {
   }
 
   std::map<std::string, std::string> planted_;  // by property: what the reader answers; "none" for no answer, "throw"
+  std::string dropped_;                         // a family that does not answer any more
   int calls_ = 0;
   std::vector<std::string> events_;
 };
@@ -111,11 +112,35 @@ TEST_F(PropertyMonitorTest, MovesTheBrakesUntilTheProgramSetsThem) {
   Sense(*monitor, seconds(10));  // reads the options again, and knows its own
   ASSERT_TRUE(monitor->GiveBrakesBack().ok());
   EXPECT_EQ(slowdown(), 12);
+  const auto stop = [this] { return test_.db()->GetOptions().level0_stop_writes_trigger; };
+  for (const bool is_noticed : {false, true}) {
+    ASSERT_TRUE(monitor->MoveBrakes().ok());
+    ASSERT_TRUE(test_.db()->SetOptions({{"level0_slowdown_writes_trigger", "17"}}).ok());
+    if (is_noticed) Sense(*monitor, seconds(10));
+    ASSERT_TRUE(monitor->GiveBrakesBack().ok());
+    EXPECT_EQ(slowdown(), 17) << "the program has set it since";
+    EXPECT_EQ(stop(), 20) << "and has not set this one";
+    ASSERT_TRUE(test_.db()->SetOptions({{"level0_slowdown_writes_trigger", "12"}}).ok());
+  }
   ASSERT_TRUE(monitor->MoveBrakes().ok());
-  ASSERT_TRUE(test_.db()->SetOptions({{"level0_slowdown_writes_trigger", "17"}}).ok());
+  ASSERT_TRUE(test_.db()->SetOptions({{"level0_file_num_compaction_trigger", "8"}}).ok());
+  Sense(*monitor, seconds(10));
   Sense(*monitor, seconds(10));
   ASSERT_TRUE(monitor->GiveBrakesBack().ok());
-  EXPECT_EQ(slowdown(), 17) << "the program has set it since";
+  EXPECT_EQ(slowdown(), 12) << "another trigger moves no brake";
+}
+
+TEST_F(PropertyMonitorTest, GoesOnWithoutAFamilyThatIsDropped) {
+  test_.Open(SmallEngine(), {"tags"});
+  PropertyMonitorSettings settings = Settings();
+  settings.families = {"default", "tags"};
+  const auto monitor = Attach(settings);
+  ASSERT_TRUE(test_.db()->DropColumnFamily(test_.handles()[1]).ok());
+  dropped_ = "tags";
+  clock_.Advance(seconds(1));
+  EXPECT_FALSE(monitor->SampleOnce().ok()) << "it does not answer";
+  Sense(*monitor, seconds(1));
+  Sense(*monitor, seconds(10));
 }
 
 TEST_F(PropertyMonitorTest, WatchesTheFamiliesThatAreNamed) {

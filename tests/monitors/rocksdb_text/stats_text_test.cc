@@ -66,6 +66,7 @@ Write Stall (count): cf-l0-file-count-limit-delays-with-ongoing-compaction: 3, c
   EXPECT_EQ(counters.l0_bytes, 1.5 * kGiB);
   EXPECT_EQ(counters.base_level_bytes, 3 * 1024 * kGiB);
   EXPECT_NEAR(counters.flushed_table_bytes, 1.5 * kGiB, 1) << "the blob files are left out";
+  EXPECT_NEAR(counters.drained_from_l0_bytes, 0, 1) << "also from what left L0";
   EXPECT_EQ(counters.slowdowns, 5U);
   EXPECT_EQ(counters.stops, 3U);
   EXPECT_EQ(counters.stall_causes.at("level0_slowdown_with_compaction"), 3U);
