@@ -291,9 +291,9 @@ class PropertyProbe final : public LoadProbe {
   }
 
   struct Brakes {
-    LsmBrakes set;                   // those in the options
+    LsmBrakes set;                   // stand in the options
     LsmBrakes given;                 // the program's, if weir has moved them
-    std::optional<LsmBrakes> moved;  // where weir has moved them
+    std::optional<LsmBrakes> moved;  // has what weir moved them to
   };
   struct Sums {
     GrowingSum drained_from_l0_bytes;
@@ -308,7 +308,7 @@ class PropertyProbe final : public LoadProbe {
   std::map<std::string, LsmFamily> families_ WEIR_GUARDED_BY(mutex_);
   std::map<std::string, Sums> sums_ WEIR_GUARDED_BY(mutex_);  // by family
   GrowingSum user_bytes_ WEIR_GUARDED_BY(mutex_);
-  double uptime_seconds_ WEIR_GUARDED_BY(mutex_) = 0;  // of RocksDB's statistics, which DB::ResetStats begins again
+  double uptime_seconds_ WEIR_GUARDED_BY(mutex_) = 0;             // falls when DB::ResetStats begins again
   std::map<std::string, Brakes> brakes_ WEIR_GUARDED_BY(mutex_);  // by family
   LsmEngine engine_ WEIR_GUARDED_BY(mutex_);
   EscapeWatch escape_watch_ WEIR_GUARDED_BY(mutex_);
