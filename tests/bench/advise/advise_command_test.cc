@@ -123,7 +123,7 @@ TEST(AdviseCommand, TakesSeveralDatabasesAndGoesOnAfterABadOne) {
   const TempDirectory other;
   WriteText(other / "LOG", std::string("\x7f"
                                        "ELF\0\0\0 text\nmore\n",
-                                       19));
+                                       18));
   const Advised advised = Advise({logs.path(), other.path(), "--json"});
   EXPECT_EQ(advised.code, 1);
   EXPECT_TRUE(Has(advised.err, "is no LOG of RocksDB: it is a binary file")) << advised.err;
