@@ -214,6 +214,11 @@ test('a signal gives a wait up', async () => {
   }
   assert.ok(await eventually(() => descriptors() < before + 50), 'descriptors are lost');
   await assert.rejects(throttle.admit(1, { signal: AbortSignal.abort() }), { name: 'AbortError' });
+  await assert.rejects(throttle.admit(1000, { bulk: true, signal: AbortSignal.timeout(20) }), { name: 'TimeoutError' });
+  const controller = new AbortController();
+  const waiting = throttle.admit(1000, { bulk: true, signal: controller.signal });
+  controller.abort('the user left');
+  assert.equal(await waiting.catch(reason => reason), 'the user left');
 });
 
 test('a reader may close its throttle, and not detach it', async () => {
