@@ -33,7 +33,7 @@ build: deps
 	@cmake --build "$(BUILD)" --parallel $(JOBS) $(if $(ROOM),--target $(ROOM:%=%_test))
 
 # The libraries that throttle a RocksDB, alone, for a program that embeds them (throttle/EMBEDDING.md): they need no package but
-# RocksDB's. make install-library PREFIX=/opt/weir
+# RocksDB's. make install-library PREFIX=/opt/weir. Where root installs, ldconfig runs, so that programs find libweir.so.0.
 PREFIX ?= /usr/local
 library install-library: PRESET = library
 library:
@@ -45,6 +45,7 @@ library:
 install-library: library
 	@echo "== installing below $(PREFIX)"
 	@cmake --install "$(BUILD)" --prefix "$(PREFIX)" >"$(BUILD)/install.log"
+	@[ -n "$(DESTDIR)" ] || [ "$$(id -u)" -ne 0 ] || PATH=$$PATH:/usr/sbin:/sbin ldconfig
 
 test: build
 	@echo "== testing $(BUILD)"

@@ -19,7 +19,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 ROCKSDB_LIB_DIR=$(dirname "$library")
 # Some tests make the reader panic, many times.
-export ROCKSDB_LIB_DIR CARGO_TARGET_DIR="$crates" TMPDIR="$work" RUST_BACKTRACE=0
+export ROCKSDB_LIB_DIR CARGO_TARGET_DIR="$crates" CARGO_HOME="$crates/home" TMPDIR="$work" RUST_BACKTRACE=0
 
 cd "$house/throttle/c/rust"
 host=$(rustc -vV | sed -n 's/^host: //p')

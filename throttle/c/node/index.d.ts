@@ -18,7 +18,7 @@ export interface WorkOptions {
 }
 
 export interface WaitOptions extends WorkOptions {
-  /** Gives the wait up. */
+  /** Gives the wait up: the promise rejects with the reason of the signal. */
   signal?: AbortSignal;
 }
 

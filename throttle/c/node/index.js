@@ -21,6 +21,9 @@ async function settled(ticket, signal) {
   const pipe = new Socket({ fd, readable: true, writable: false });
   try {
     await once(pipe, 'data', { signal });
+  } catch (error) {
+    signal?.throwIfAborted();  // for its own reason
+    throw error;
   } finally {
     pipe.destroy();
   }

@@ -49,18 +49,24 @@ export class Database {
   }
 }
 
-/** Overloads the database, and returns once the throttle makes bulk work wait. */
-export async function overloaded(database, throttle) {
-  database.overload();
-  if (!(await eventually(() => !throttle.tryAdmit(MIB, { bulk: true })))) throw new Error(JSON.stringify(throttle.view()));
+/** Returns a throttle for which the memory of this process is an emergency: bulk work waits until its longest delay. */
+export async function emergency(database, settings) {
+  const throttle = database.attach({ settings: { rateLimitTargetMemoryMb: 1, ...settings } });
+  if (!(await eventually(() => throttle.view().emergency))) throw new Error(JSON.stringify(throttle.view()));
+  return throttle;
 }
 
 /** Runs node with the module's text. Returns its output and its exit code. */
-export async function runProgram(text, env = process.env) {
-  const program = spawn(process.execPath, ['--input-type=module', '-e', text], { env, stdio: ['ignore', 'pipe', 'pipe'] });
+export function runProgram(text, env = process.env) {
+  return runToEnd(process.execPath, ['--input-type=module', '-e', text], { env });
+}
+
+/** Runs a program. Returns its output and its exit code. */
+export async function runToEnd(file, args, { env, patienceMs = PATIENCE_MS }) {
+  const program = spawn(file, args, { env, stdio: ['ignore', 'pipe', 'pipe'] });
   let output = '';
   for (const stream of [program.stdout, program.stderr]) stream.setEncoding('utf8').on('data', part => (output += part));
-  const timer = setTimeout(() => program.kill('SIGKILL'), PATIENCE_MS);
+  const timer = setTimeout(() => program.kill('SIGKILL'), patienceMs);
   const status = await new Promise(resolve => program.on('close', (code, signal) => resolve(code ?? signal)));
   clearTimeout(timer);
   return { output, status };

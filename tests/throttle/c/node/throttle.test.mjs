@@ -5,7 +5,7 @@ import { dirname } from 'node:path';
 import { afterEach, beforeEach, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Busy, TooLarge, WeirError, attach, libraryVersion } from 'weir-throttle';
-import { Database, MIB, eventually, overloaded, runProgram } from './planted.mjs';
+import { Database, MIB, emergency, eventually, runProgram } from './planted.mjs';
 
 let database;
 let throttles;
@@ -19,6 +19,10 @@ afterEach(() => {
 });
 function attached(options) {
   throttles.push(database.attach(options));
+  return throttles.at(-1);
+}
+async function attachedInEmergency(settings) {
+  throttles.push(await emergency(database, settings));
   return throttles.at(-1);
 }
 
@@ -41,27 +45,26 @@ test('shows its state', async () => {
   assert.equal(throttle.view().sensor_error, '');
 });
 
-test('makes work of an overloaded database wait, and the loop goes on meanwhile', async () => {
+test('makes bulk work of an overloaded database wait until there is room', async () => {
   const throttle = attached();
-  await overloaded(database, throttle);
-  const waiting = throttle.admit(MIB, { bulk: true });
-  let turns = 0;
-  const timer = setInterval(() => ++turns, 1);
-  await waiting;
-  clearInterval(timer);
-  assert.ok(turns > 0);
+  database.overload();
+  // At the lowest limit, 16 KiB a second, so much work waits for seconds.
+  assert.ok(await eventually(() => !throttle.tryAdmit(65_536, { bulk: true })));
+  await throttle.admit(1000);
+  delete database.values['rocksdb.num-files-at-level0'];
+  await throttle.admit(1000, { bulk: true });
 });
 
-test('refuses work that waited for too long', async () => {
-  const throttle = attached({ settings: { importMaxDelayMs: 1 } });
-  database.overload();
-  let refusal;
-  assert.ok(await eventually(() => {
-    throttle.admit(MIB / 4, { bulk: true }).catch(error => (refusal ??= error));
-    return refusal;
-  }));
-  if (refusal instanceof Busy) assert.ok(refusal.code === 'WEIR_BUSY' && refusal.retryAfter >= 0);
-  else assert.ok(refusal instanceof TooLarge, refusal);
+test('refuses work that waited for too long, and the loop goes on meanwhile', async () => {
+  const throttle = await attachedInEmergency({ importMaxDelayMs: 200 });
+  assert.equal(throttle.tryAdmit(1000, { bulk: true }), false);
+  let turns = 0;
+  const timer = setInterval(() => ++turns, 1);
+  await assert.rejects(throttle.admit(1000, { bulk: true }), error => error instanceof Busy && error.retryAfter > 0);
+  clearInterval(timer);
+  assert.ok(turns > 0);
+  await assert.rejects(throttle.admit(1000, { bulk: true }), { code: 'WEIR_BUSY', message: /emergency/ });
+  await throttle.admit(1000);
 });
 
 test('an impossible size is too large', async () => {
@@ -152,7 +155,8 @@ test('a text may be long', () => {
 test('tells that RocksDB brakes by itself', async () => {
   const told = [];
   const throttle = attached({ log: sentence => told.push(sentence) });
-  await overloaded(database, throttle);
+  database.overload();
+  assert.ok(await eventually(() => throttle.view().signals.l0 > 1));
   database.values['rocksdb.is-write-stopped'] = 1;
   assert.ok(await eventually(() => told.length > 0));
   assert.match(told[0], /RocksDB stops writes by itself/);
@@ -182,9 +186,8 @@ test('a closed throttle is a mistake to ask', async () => {
 });
 
 test('a detached throttle admits everything, and refuses what waits', async () => {
-  const throttle = attached();
-  await overloaded(database, throttle);
-  const waiting = assert.rejects(throttle.admit(32 * MIB, { bulk: true }), Busy);
+  const throttle = await attachedInEmergency();
+  const waiting = assert.rejects(throttle.admit(1000, { bulk: true }), Busy);
   throttle.detach();
   await waiting;
   throttle.detach();
@@ -192,27 +195,30 @@ test('a detached throttle admits everything, and refuses what waits', async () =
 });
 
 test('close ends many waits', async () => {
-  const throttle = attached();
-  await overloaded(database, throttle);
+  const throttle = await attachedInEmergency();
   const waits = Array.from({ length: 100 }, (_, client) =>
-    assert.rejects(throttle.admit(32 * MIB, { bulk: true, client }), Busy));
+    assert.rejects(throttle.admit(1000, { bulk: true, client }), Busy));
   throttle.close();
   await Promise.all(waits);
 });
 
 test('a signal gives a wait up', async () => {
-  const throttle = attached();
-  await overloaded(database, throttle);
+  const throttle = await attachedInEmergency();
   const descriptors = () => readdirSync('/proc/self/fd').length;
   const before = descriptors();
   for (let i = 0; i < 50; ++i) {
     const controller = new AbortController();
-    const waiting = assert.rejects(throttle.admit(32 * MIB, { bulk: true, signal: controller.signal }), { name: 'AbortError' });
+    const waiting = assert.rejects(throttle.admit(1000, { bulk: true, signal: controller.signal }), { name: 'AbortError' });
     controller.abort();
     await waiting;
   }
   assert.ok(await eventually(() => descriptors() < before + 50), 'descriptors are lost');
   await assert.rejects(throttle.admit(1, { signal: AbortSignal.abort() }), { name: 'AbortError' });
+  await assert.rejects(throttle.admit(1000, { bulk: true, signal: AbortSignal.timeout(20) }), { name: 'TimeoutError' });
+  const controller = new AbortController();
+  const waiting = throttle.admit(1000, { bulk: true, signal: controller.signal });
+  controller.abort('the user left');
+  assert.equal(await waiting.catch(reason => reason), 'the user left');
 });
 
 test('a reader may close its throttle, and not detach it', async () => {
@@ -237,11 +243,10 @@ test('a reader may close its throttle, and not detach it', async () => {
   attached();
 });
 
-const SETUP = `import { Database, MIB, overloaded } from './planted.mjs';
+const SETUP = `import { Database, emergency } from './planted.mjs';
   const database = new Database();
   process.on('exit', () => database.remove());
-  const throttle = database.attach();
-  await overloaded(database, throttle);
+  const throttle = await emergency(database);
 `;
 
 test('a program ends by itself with an open throttle', async () => {
@@ -249,7 +254,7 @@ test('a program ends by itself with an open throttle', async () => {
 });
 
 test('a program may exit while work waits', async () => {
-  const program = "for (let i = 0; i < 8; ++i) throttle.admit(32 * MIB, { bulk: true });\nconsole.log('exits'); process.exit(3)";
+  const program = "for (let i = 0; i < 8; ++i) throttle.admit(1000, { bulk: true });\nconsole.log('exits'); process.exit(3)";
   assert.deepEqual(await runProgram(SETUP + program), { output: 'exits\n', status: 3 });
 });
 

@@ -51,10 +51,11 @@ class Database:
         return weir_throttle.attach(self.directory.name, self.read, **settings)
 
 
-def overloaded(database, throttle):
-    """Overloads the database, and returns once the throttle makes bulk work wait."""
-    database.overload()
-    assert eventually(lambda: not throttle.try_admit(1 << 20, bulk=True)), throttle.view()
+def emergency(database, **settings):
+    """Returns a throttle for which the memory of this process is an emergency: bulk work waits until its longest delay."""
+    throttle = database.attach(rate_limit_target_memory_mb=1, **settings)
+    assert eventually(lambda: throttle.view()["emergency"]), throttle.view()
+    return throttle
 
 
 def run_program(text, *, interrupt_at=None):

@@ -9,7 +9,7 @@ import sys
 import threading
 import unittest
 
-from planted import PACKAGE, Database, eventually, overloaded, run_program
+from planted import PACKAGE, Database, emergency, eventually, run_program
 
 import weir_throttle
 
@@ -23,6 +23,11 @@ class ThrottleTest(unittest.TestCase):
 
     def attach(self, **settings):
         throttle = self.database.attach(**settings)
+        self.addCleanup(throttle.close)
+        return throttle
+
+    def emergency(self, **settings):
+        throttle = emergency(self.database, **settings)
         self.addCleanup(throttle.close)
         return throttle
 
@@ -43,35 +48,27 @@ class ThrottleTest(unittest.TestCase):
         self.assertEqual(throttle.view()["sensor_error"], "")
         self.assertTrue(eventually(lambda: throttle.view()["bulk_writes"]["reason"] == "l0"))
 
-    def test_makes_work_of_an_overloaded_database_wait(self):
+    def test_makes_bulk_work_of_an_overloaded_database_wait_until_there_is_room(self):
         throttle = self.attach()
-        overloaded(self.database, throttle)
-        throttle.admit(MIB, bulk=True)  # it comes to an end, too
-        asyncio.run(throttle.admit_async(MIB, bulk=True))
-
-    def test_refuses_work_that_waited_for_too_long(self):
-        throttle = self.attach(import_max_delay_ms=1)
         self.database.overload()
-        refusals = []
+        # At the lowest limit, 16 KiB a second, so much work waits for seconds.
+        self.assertTrue(eventually(lambda: not throttle.try_admit(65_536, bulk=True)))
+        throttle.admit(1000)
+        self.database.values.clear()
+        throttle.admit(1000, bulk=True)
+        asyncio.run(throttle.admit_async(1000, bulk=True))
 
-        def is_refused():
-            try:
-                throttle.admit(MIB // 4, bulk=True)
-            except weir_throttle.Refused as refusal:
-                refusals.append(refusal)
-            return refusals
-
-        self.assertTrue(eventually(is_refused))
-        self.assertIsInstance(refusals[0], (weir_throttle.Busy, weir_throttle.TooLarge))
-        self.assertNotEqual(str(refusals[0]), "")
-
-    def test_busy_says_when_to_try_again(self):
-        throttle = self.attach()
-        overloaded(self.database, throttle)
-        with self.assertRaises(weir_throttle.Busy) as busy:
-            throttle.admit(32 * MIB, bulk=True, timeout=0.001)
-        self.assertGreaterEqual(busy.exception.retry_after, 0)
+    def test_refuses_work_that_waited_for_too_long_and_says_when_to_try_again(self):
+        throttle = self.emergency(import_max_delay_ms=200)
+        self.assertFalse(throttle.try_admit(1000, bulk=True))
+        for ask in (lambda: throttle.admit(1000, bulk=True), lambda: asyncio.run(throttle.admit_async(1000, bulk=True))):
+            with self.assertRaisesRegex(weir_throttle.Busy, "emergency") as busy:
+                ask()
+            self.assertGreater(busy.exception.retry_after, 0)
         self.assertIsInstance(busy.exception, weir_throttle.Error)
+        with self.assertRaises(weir_throttle.Busy):
+            throttle.admit(1000, bulk=True, timeout=0.001)
+        throttle.admit(1000)
 
     def test_an_impossible_size_is_too_large(self):
         throttle = self.attach()
@@ -191,7 +188,8 @@ class ThrottleTest(unittest.TestCase):
     def test_logs_that_rocksdb_brakes_by_itself(self):
         throttle = self.attach()
         with self.assertLogs("weir_throttle", "WARNING") as logs:
-            overloaded(self.database, throttle)
+            self.database.overload()
+            self.assertTrue(eventually(lambda: throttle.view()["signals"].get("l0", 0) > 1))
             self.database.values["rocksdb.is-write-stopped"] = "1"
             self.assertTrue(eventually(lambda: throttle.view()["escapes"] > 0))
             self.assertTrue(eventually(lambda: logs.records))
@@ -216,8 +214,7 @@ class ThrottleTest(unittest.TestCase):
         self.assertTrue(eventually(lambda: not any(t.name == "weir_throttle" for t in threading.enumerate())))
 
     def test_a_detached_throttle_admits_everything(self):
-        throttle = self.attach()
-        overloaded(self.database, throttle)
+        throttle = self.emergency()
         throttle.detach()
         throttle.detach()
         calls = self.database.calls
@@ -226,11 +223,10 @@ class ThrottleTest(unittest.TestCase):
         self.assertEqual(self.database.calls, calls)
 
     def test_detach_refuses_what_waits(self):
-        throttle = self.attach()
-        overloaded(self.database, throttle)
+        throttle = self.emergency()
 
         async def wait():
-            waiting = asyncio.create_task(throttle.admit_async(32 * MIB, bulk=True))
+            waiting = asyncio.create_task(throttle.admit_async(1000, bulk=True))
             await asyncio.sleep(0)
             self.assertFalse(waiting.done())
             throttle.detach()
@@ -240,13 +236,12 @@ class ThrottleTest(unittest.TestCase):
         asyncio.run(wait())
 
     def test_close_ends_the_waits_of_threads(self):
-        throttle = self.attach()
-        overloaded(self.database, throttle)
+        throttle = self.emergency()
         ended = []
 
         def wait():
             try:
-                throttle.admit(32 * MIB, bulk=True)
+                throttle.admit(1000, bulk=True)
             except (weir_throttle.Busy, ValueError) as error:  # ValueError: it asked after the throttle was closed
                 ended.append(error)
 
@@ -259,20 +254,19 @@ class ThrottleTest(unittest.TestCase):
         self.assertEqual(len(ended), len(threads))
 
     def test_a_cancelled_task_gives_its_wait_up(self):
-        throttle = self.attach()
-        overloaded(self.database, throttle)
+        throttle = self.emergency()
 
         async def wait():
             before = len(os.listdir("/proc/self/fd"))
             for _ in range(50):
-                waiting = asyncio.create_task(throttle.admit_async(32 * MIB, bulk=True))
+                waiting = asyncio.create_task(throttle.admit_async(1000, bulk=True))
                 await asyncio.sleep(0)
                 waiting.cancel()
                 with self.assertRaises(asyncio.CancelledError):
                     await waiting
             self.assertLess(len(os.listdir("/proc/self/fd")), before + 50, "descriptors are lost")
             with self.assertRaises(weir_throttle.Busy):
-                await throttle.admit_async(32 * MIB, bulk=True, timeout=0.001)
+                await throttle.admit_async(1000, bulk=True, timeout=0.001)
 
         asyncio.run(wait())
 
@@ -307,7 +301,7 @@ class ThrottleTest(unittest.TestCase):
 
 
 class ProcessTest(unittest.TestCase):
-    SETUP = "database = Database()\nthrottle = database.attach()\noverloaded(database, throttle)\n"
+    SETUP = "database = Database()\nthrottle = emergency(database)\n"
 
     def test_a_forked_child_passes_and_ends(self):
         for end in ("throttle.close()", "pass"):
@@ -341,7 +335,7 @@ import threading
 asked = threading.Barrier(5)
 def wait():
     asked.wait()
-    throttle.admit(32 << 20, bulk=True)
+    throttle.admit(1000, bulk=True)
 for _ in range(4):
     threading.Thread(target=wait, daemon=True).start()
 asked.wait()
@@ -354,7 +348,7 @@ print("ends", flush=True)
         output, status = run_program(self.SETUP + """
 try:
     print("asks", flush=True)
-    for _ in range(1000): throttle.admit(32 << 20, bulk=True)
+    throttle.admit(1000, bulk=True)
 except KeyboardInterrupt:
     print("interrupted")
 """, interrupt_at="asks")
