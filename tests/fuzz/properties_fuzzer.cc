@@ -41,7 +41,8 @@ void CheckAnswers(std::string_view text) {
     const LoadSample taken = monitor.value()->Sample();
     for (const Signal& signal : taken.signals()) {
       Must(std::isfinite(signal.level) && signal.level >= 0, std::string(signal.name));
-      Must(std::isfinite(signal.bytes_per_level) && std::isfinite(signal.drain_bytes_per_second), std::string(signal.name));
+      Must(std::isfinite(signal.bytes_per_level) && std::isfinite(signal.drain_bytes_per_second),
+           std::string(signal.name));
     }
   }
 }
