@@ -61,12 +61,13 @@ void AddTo(CommandLine& line, LoadFlags& flags) {
       "\n"
       "INSERT, REPLACE, UPDATE and DELETE are put together into transactions of --transaction-kb, whatever\n"
       "transactions the file has; one that meets a lock or a deadlock is tried again. Any other statement is\n"
-      "executed alone. LOCK TABLES and UNLOCK TABLES, as in dumps, are left out, because they would lock out\n"
-      "other clients until the end. weir sees bytes of SQL, so it can hold back many small statements, but not a\n"
-      "single large one, such as an INSERT from a SELECT, an ALTER TABLE, or one INSERT of many megabytes: make\n"
-      "dumps with --net-buffer-length=65536.\n"
+      "executed alone, and committed. BEGIN, COMMIT, ROLLBACK and the like are left out; so are LOCK TABLES and\n"
+      "UNLOCK TABLES, as in dumps, because they would lock out other clients until the end. weir sees bytes of\n"
+      "SQL, so it can hold back many small statements, but not a single large one, such as an INSERT from a\n"
+      "SELECT, an ALTER TABLE, or one INSERT of many megabytes: make dumps with --net-buffer-length=65536.\n"
       "\n"
-      "If a statement fails, the load ends there. The message says up to which line the file is loaded.\n"
+      "If a statement fails, the load ends there. The message says up to which line the file is loaded, and what\n"
+      "is not known. A last statement without a ; is an error, because the input may have been cut off.\n"
       "\n"
       "Examples:\n"
       "  weir load --to mysql://root@localhost/notes dump.sql.gz\n"
@@ -109,7 +110,8 @@ class LoadProgress {
 };
 
 // Reads the source, which is this file, to its end, and executes what is in it.
-Status LoadAll(Source& source, const std::string& file, SqlLoader& loader, LoadProgress& progress) {
+Status LoadAll(Source& source, const std::string& file, SqlLoader& loader, LoadProgress& progress,
+               const std::atomic<bool>& stopped) {
   SqlSplitter splitter;
   const auto add = [&](SqlStatement statement) {
     Status added = loader.Add(std::move(statement));
@@ -124,21 +126,38 @@ Status LoadAll(Source& source, const std::string& file, SqlLoader& loader, LoadP
       done = splitter.Add(chunk.value()->text, add);
       continue;
     }
-    done = splitter.End(add);
+    // A statement that was cut off by the stop is no error.
+    done = stopped ? Status::Error("stopped") : splitter.End(add);
     if (done.ok()) done = loader.Finish();
     break;
   }
   return done.ok() ? done : Status::Error(InputFile::NameOf(file) + ": " + done.message());
 }
 
+std::string HowFar(const SqlLoadTally& tally) {
+  const std::string line = std::to_string(tally.next_line);
+  std::string text = "everything before line " + line + " is loaded; ";
+  if (tally.done_on_line == 1) text += "the first statement that ends on line " + line + " is loaded too; ";
+  if (tally.done_on_line > 1)
+    text += "the first " + std::to_string(tally.done_on_line) + " statements that end on line " + line +
+            " are loaded too; ";
+  switch (tally.unknown) {
+    case SqlLoadTally::Unknown::kLost:
+      return text + "the connection was lost, so it is not known whether the next transaction is";
+    case SqlLoadTally::Unknown::kNotUndone:
+      return text + "a table that knows no transactions kept rows of the next transaction; it is not known which";
+    case SqlLoadTally::Unknown::kAlone:
+      return text + "it is not known whether the statement that failed did a part of its work; nothing after it is";
+    case SqlLoadTally::Unknown::kNothing:
+      break;
+  }
+  return text + (tally.done_on_line > 0 ? "nothing after that is" : "nothing from there on is");
+}
+
 int Tell(const LoadFlags& flags, const Status& loaded, const SqlLoadTally& tally, const LoadProgress& progress,
          uint64_t escapes) {
   if (!loaded.ok()) {
-    const std::string line = std::to_string(tally.next_line);
-    std::fprintf(stderr, "weir load: %s\nweir load: everything before line %s is loaded; %s\n",
-                 loaded.message().c_str(), line.c_str(),
-                 tally.last_is_unknown ? "the connection was lost, so it is not known whether the next transaction is"
-                                       : "nothing from there on is");
+    std::fprintf(stderr, "weir load: %s\nweir load: %s\n", loaded.message().c_str(), HowFar(tally).c_str());
     return kNotLoaded;
   }
   if (flags.quiet) return 0;
@@ -147,7 +166,8 @@ int Tell(const LoadFlags& flags, const Status& loaded, const SqlLoadTally& tally
               ClockTime(progress.Conditions().throttled_time).c_str());
   std::printf("; RocksDB braked %" PRIu64 " times\n", escapes);
   if (tally.repeated > 0) std::printf("%" PRIu64 " transactions met a lock and were tried again\n", tally.repeated);
-  if (tally.left_out > 0) std::printf("left out %" PRIu64 " LOCK TABLES and UNLOCK TABLES\n", tally.left_out);
+  if (tally.left_out > 0)
+    std::printf("left out %" PRIu64 " statements that lock tables, or begin or end transactions\n", tally.left_out);
   return 0;
 }
 
@@ -179,7 +199,7 @@ int Load(const CommandLine& line, const LoadFlags& flags, const MysqlAddress& ad
     gate.Stop();
     source.value()->Stop();
   });
-  Status loaded = LoadAll(*source.value(), flags.file, loader, progress);
+  Status loaded = LoadAll(*source.value(), flags.file, loader, progress, stopped);
   if (loaded.ok() && stopped) loaded = Status::Error("stopped");
   signals.Release();
   stopper.join();

@@ -14,13 +14,12 @@ constexpr Duration kFirstRetryPause =
     std::chrono::milliseconds(5);  // before a transaction is tried again; doubled each time
 constexpr Duration kLongestRetryPause = std::chrono::seconds(3);
 
-// Returns the first word in capital letters.
-std::string FirstWord(std::string_view text) {
+// Takes the first word and the blanks after it off the text, and returns the word in capital letters.
+std::string TakeWord(std::string_view& text) {
   std::string word;
-  for (const char c : text) {
-    if (std::isalpha(static_cast<unsigned char>(c)) == 0) break;
-    word += static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
-  }
+  for (; !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0; text.remove_prefix(1))
+    word += static_cast<char>(std::toupper(static_cast<unsigned char>(text[0])));
+  while (!text.empty() && std::isspace(static_cast<unsigned char>(text[0])) != 0) text.remove_prefix(1);
   return word;
 }
 
@@ -28,19 +27,30 @@ bool ChangesRows(std::string_view word) {
   return word == "INSERT" || word == "REPLACE" || word == "UPDATE" || word == "DELETE";
 }
 
+// `rest` follows the word. BEGIN NOT ATOMIC is a block, and START SLAVE is none of these either.
+bool IsLeftOut(std::string_view word, std::string_view rest) {
+  if (word == "BEGIN") return rest.empty() || TakeWord(rest) == "WORK";
+  if (word == "START") return TakeWord(rest) == "TRANSACTION";
+  return word == "LOCK" || word == "UNLOCK" || word == "COMMIT" || word == "ROLLBACK" || word == "SAVEPOINT" ||
+         word == "RELEASE";
+}
+
 }  // namespace
 
 Status SqlLoader::Add(SqlStatement statement) {
-  const std::string word = FirstWord(statement.text);
+  std::string_view rest = statement.text;
+  const std::string word = TakeWord(rest);
+  if (rows_.empty()) MoveTo(statement.line);
   if (ChangesRows(word)) {
     rows_bytes_ += statement.text.size();
     rows_.push_back(std::move(statement));
     return rows_bytes_ < options_.transaction_bytes ? Status() : Finish();
   }
   if (Status finished = Finish(); !finished.ok()) return finished;
-  tally_.next_line = statement.line;
-  if (word == "LOCK" || word == "UNLOCK") {
+  MoveTo(statement.line);
+  if (IsLeftOut(word, rest)) {
     ++tally_.left_out;
+    Done(statement);
     return {};
   }
   return RunAlone(statement);
@@ -48,7 +58,6 @@ Status SqlLoader::Add(SqlStatement statement) {
 
 Status SqlLoader::Finish() {
   if (rows_.empty()) return {};
-  tally_.next_line = rows_.front().line;
   std::optional<Admission> permit;
   if (!gate_.Enter(rows_bytes_, &permit)) return Status::Error("stopped");
   const TimePoint begun = Clock::System().Now();
@@ -62,13 +71,13 @@ Status SqlLoader::Finish() {
   gate_.RecordLatency(Clock::System().Now() - begun);
   tally_.statements += rows_.size();
   tally_.bytes += std::exchange(rows_bytes_, 0);
-  tally_.next_line = rows_.back().line + 1;
+  for (const SqlStatement& statement : rows_) Done(statement);
   rows_.clear();
   return {};
 }
 
 Status SqlLoader::Execute(const SqlStatement& statement) {
-  const Status done = session_.Ask(statement.text, options_.patience).status();
+  const Status done = session_.Execute(statement.text, options_.patience);
   return done.ok() ? done : Status::Error("line " + std::to_string(statement.line) + ": " + done.message());
 }
 
@@ -78,12 +87,14 @@ Status SqlLoader::RunTransaction() {
   for (size_t i = 0; done.ok() && i < rows_.size(); ++i) done = Execute(rows_[i]);
   if (done.ok()) {
     done = Execute({"COMMIT", rows_.back().line});
-    tally_.last_is_unknown = !done.ok() && !session_.connected();
+    if (!done.ok() && !session_.connected()) tally_.unknown = SqlLoadTally::Unknown::kLost;
   }
   if (done.ok() || !session_.connected()) return done;
   conflict_ = session_.error_number() == kLockWaitTimeout || session_.error_number() == kDeadlock;
   const Status undone = Execute({"ROLLBACK", rows_.front().line});
-  conflict_ = conflict_ && undone.ok();
+  // It warns of nothing but rows that stay (1196).
+  if (session_.warnings() > 0) tally_.unknown = SqlLoadTally::Unknown::kNotUndone;
+  conflict_ = conflict_ && undone.ok() && session_.warnings() == 0;
   return done;
 }
 
@@ -91,12 +102,30 @@ Status SqlLoader::RunAlone(const SqlStatement& statement) {
   std::optional<Admission> permit;
   if (!gate_.Enter(statement.text.size(), &permit)) return Status::Error("stopped");
   Status done = Execute(statement);
-  tally_.last_is_unknown = !done.ok() && !session_.connected();
-  if (!done.ok()) return done;
+  // A transaction that is left open would take in the next one, or never be stored.
+  if (done.ok() && session_.has_open_work()) {
+    done = Execute({"COMMIT", statement.line});
+    if (done.ok()) done = Execute({"SET autocommit = 1", statement.line});
+  }
+  if (!done.ok()) {
+    tally_.unknown = session_.connected() ? SqlLoadTally::Unknown::kAlone : SqlLoadTally::Unknown::kLost;
+    return done;
+  }
   ++tally_.statements;
   tally_.bytes += statement.text.size();
-  tally_.next_line = statement.line + 1;
+  Done(statement);
   return done;
+}
+
+void SqlLoader::MoveTo(uint64_t line) {
+  if (line <= tally_.next_line) return;
+  tally_.next_line = line;
+  tally_.done_on_line = 0;
+}
+
+void SqlLoader::Done(const SqlStatement& statement) {
+  MoveTo(statement.end_line);
+  ++tally_.done_on_line;
 }
 
 }  // namespace weir

@@ -2,8 +2,10 @@
 //
 // Statements that change rows (INSERT, REPLACE, UPDATE, DELETE) are collected into transactions. If one fails because
 // another client has a row (a lock that was waited for too long, a deadlock), it is rolled back and tried again, some
-// times. Any other statement is executed alone, after the transaction before it. LOCK TABLES and UNLOCK TABLES are left
-// out: they would lock out other clients until the end.
+// times; unless a table that knows no transactions has kept rows of it. Any other statement is executed alone, after
+// the transaction before it, and is committed. LOCK TABLES and UNLOCK TABLES are left out: they would lock out other
+// clients until the end. So are BEGIN, START TRANSACTION, COMMIT, ROLLBACK, SAVEPOINT and RELEASE, and autocommit is
+// set on again after each statement that turned it off.
 //
 // Not thread-safe.
 #pragma once
@@ -29,11 +31,18 @@ struct SqlLoadTally {
   uint64_t statements = 0;  // executed ones
   uint64_t bytes = 0;       // bytes of SQL in these
   uint64_t repeated = 0;    // transactions that were tried again
-  uint64_t left_out = 0;    // LOCK TABLES and UNLOCK TABLES
-  // All statements before this line have been executed. From this line on none has, unless last_is_unknown is true.
+  uint64_t left_out = 0;    // statements that were left out, such as LOCK TABLES
+  // All statements that end before this line have been executed, or left out.
   uint64_t next_line = 1;
-  // True if the connection was lost during a statement that may have been executed all the same.
-  bool last_is_unknown = false;
+  // So have the first ones that end on it, as many as this. After these none has, but for what `unknown` says.
+  uint64_t done_on_line = 0;
+  enum class Unknown : uint8_t {
+    kNothing,
+    kLost,       // the connection was lost during a statement, or a commit, that may have been executed all the same
+    kNotUndone,  // a table that knows no transactions kept rows of the next transaction
+    kAlone,      // the next statement, which is no part of a transaction, failed, and may have done a part of its work
+  };
+  Unknown unknown = Unknown::kNothing;
 };
 
 class SqlLoader {
@@ -54,6 +63,8 @@ class SqlLoader {
   Status Execute(const SqlStatement& statement);
   Status RunTransaction();
   Status RunAlone(const SqlStatement& statement);
+  void MoveTo(uint64_t line);
+  void Done(const SqlStatement& statement);
 
   MysqlSession& session_;
   BulkGate& gate_;

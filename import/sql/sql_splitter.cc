@@ -44,9 +44,11 @@ Status SqlSplitter::End(const OnStatement& on_statement) {
   if (in_ == In::kQuotes)
     return Status::Error("line " + std::to_string(begin_line_) + ": the statement that begins here has no end; a " +
                          std::string(1, quote_) + " in it has no second one");
+  if (in_ == In::kComment)
+    return Status::Error("line " + std::to_string(comment_line_) + ": the comment that begins here has no end");
   if (is_empty_) return {};
-  is_empty_ = true;
-  return on_statement({text_.substr(begin_), begin_line_});
+  return Status::Error("line " + std::to_string(begin_line_) + ": the statement that begins here has no " + delimiter_ +
+                       " at its end, so the input may have been cut off; it is not executed");
 }
 
 void SqlSplitter::Step(size_t bytes) {
@@ -91,12 +93,13 @@ Status SqlSplitter::ScanText(bool is_whole, const OnStatement& on_statement) {
     const size_t end = at_;
     Step(delimiter_.size());
     if (std::exchange(is_empty_, true)) return {};
-    return on_statement({text_.substr(begin_, end - begin_), begin_line_});
+    return on_statement({text_.substr(begin_, end - begin_), begin_line_, line_});
   }
   if (c == '#' || (Starts("--") && (at_ + 2 == text_.size() || IsBlank(text_[at_ + 2])))) {
     in_ = In::kLineComment;
   } else if (Starts("/*") && !Starts("/*!") && !Starts("/*M!")) {
     in_ = In::kComment;
+    comment_line_ = line_;
     Step(1);
   } else {
     if (std::exchange(is_empty_, false)) {

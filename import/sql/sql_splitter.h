@@ -19,8 +19,9 @@
 namespace weir {
 
 struct SqlStatement {
-  std::string text;   // without comments before it and without the delimiter
-  uint64_t line = 1;  // the line at which the text begins
+  std::string text;       // without comments before it and without the delimiter
+  uint64_t line = 1;      // the line at which the text begins
+  uint64_t end_line = 1;  // the line on which its delimiter is
 };
 
 class SqlSplitter {
@@ -29,10 +30,10 @@ class SqlSplitter {
 
   explicit SqlSplitter(size_t most_bytes = 64 << 20) : most_bytes_(most_bytes) {}
 
-  // Both pass the statements that are whole to `on_statement`, in the calling thread. End comes after the last Add; its
-  // last statement need not have a delimiter. They return the first error of `on_statement`, and an error if a
-  // statement is longer than `most_bytes` or, at the end, if a quotation mark has no second one. After an error the
-  // object must not be used.
+  // Both pass the statements that are whole to `on_statement`, in the calling thread. End comes after the last Add.
+  // They return the first error of `on_statement`, and an error if a statement is longer than `most_bytes` or, at the
+  // end, if a statement has no delimiter or a comment no end: the text may have been cut off. After an error the object
+  // must not be used.
   Status Add(std::string_view piece, const OnStatement& on_statement);
   Status End(const OnStatement& on_statement);
 
@@ -54,8 +55,9 @@ class SqlSplitter {
   bool waits_ = false;    // true if the rest of the line must be known first
   In in_ = In::kText;
   char quote_ = 0;
-  uint64_t line_ = 1;        // the line of at_
-  uint64_t begin_line_ = 1;  // the line of begin_
+  uint64_t line_ = 1;          // the line of at_
+  uint64_t begin_line_ = 1;    // the line of begin_
+  uint64_t comment_line_ = 1;  // the line at which the last comment began
 };
 
 }  // namespace weir

@@ -101,6 +101,23 @@ Status MysqlSession::Connect(Duration patience) {
 }
 
 Result<std::vector<MysqlSession::Row>> MysqlSession::Ask(std::string_view sql, Duration patience) {
+  std::optional<std::vector<Row>> rows;
+  if (Status done = Run(sql, patience, &rows); !done.ok()) return done;
+  return *std::move(rows);
+}
+
+Status MysqlSession::Execute(std::string_view sql, Duration patience) { return Run(sql, patience, nullptr); }
+
+unsigned MysqlSession::warnings() const { return connected() ? mysql_warning_count(connection_) : 0; }
+
+bool MysqlSession::has_open_work() const {
+  unsigned status = 0;
+  mariadb_get_infov(connection_, MARIADB_CONNECTION_SERVER_STATUS, &status);
+  return (status & SERVER_STATUS_IN_TRANS) != 0 || (status & SERVER_STATUS_AUTOCOMMIT) == 0;
+}
+
+// Without `rows`, drops the rows.
+Status MysqlSession::Run(std::string_view sql, Duration patience, std::optional<std::vector<Row>>* rows) {
   error_number_ = 0;
   timed_out_ = false;
   if (!connected()) return Status::Error("MariaDB: not connected");
@@ -108,16 +125,22 @@ Result<std::vector<MysqlSession::Row>> MysqlSession::Ask(std::string_view sql, D
   int failed = 0;
   Finish(mysql_real_query_start(&failed, connection_, sql.data(), sql.size()), end,
          [&](int happened) { return mysql_real_query_cont(&failed, connection_, happened); });
-  std::optional<std::vector<Row>> rows;
   // A procedure has several results.
   while (failed == 0) {
     MYSQL_RES* result = nullptr;
-    Finish(mysql_store_result_start(&result, connection_), end,
-           [&](int happened) { return mysql_store_result_cont(&result, connection_, happened); });
-    if (result == nullptr && mysql_errno(connection_) != 0) return Failed();
-    if (!rows) rows = result != nullptr ? RowsOf(result) : std::vector<Row>();
-    if (result != nullptr) mysql_free_result(result);
-    if (mysql_more_results(connection_) == 0) return *std::move(rows);
+    if (rows == nullptr) {
+      result = mysql_use_result(connection_);
+    } else {
+      Finish(mysql_store_result_start(&result, connection_), end,
+             [&](int happened) { return mysql_store_result_cont(&result, connection_, happened); });
+      if (!*rows) *rows = result != nullptr ? RowsOf(result) : std::vector<Row>();
+    }
+    // This reads the rows that were not stored, to their end.
+    if (result != nullptr)
+      Finish(mysql_free_result_start(result), end,
+             [&](int happened) { return mysql_free_result_cont(result, happened); });
+    if (timed_out_ || mysql_errno(connection_) != 0) return Failed();
+    if (mysql_more_results(connection_) == 0) return {};
     Finish(mysql_next_result_start(&failed, connection_), end,
            [&](int happened) { return mysql_next_result_cont(&failed, connection_, happened); });
   }

@@ -41,6 +41,12 @@ class MysqlSession {
   // the server, such as a duplicate key, the session stays open. If the connection is lost, or no answer comes in time,
   // the session is closed; the server may have executed the statement, or may still execute it.
   Result<std::vector<Row>> Ask(std::string_view sql, Duration patience);
+  // The same as Ask, but drops the rows as they come, so that memory holds one row at most.
+  Status Execute(std::string_view sql, Duration patience);
+  // Returns the number of warnings of the last statement.
+  unsigned warnings() const;
+  // Returns true if the last statement left a transaction open, or autocommit off. The session must be connected.
+  bool has_open_work() const;
   // Returns the number of the server's error that the last call returned, such as 1062; 0 if it returned none.
   unsigned error_number() const { return error_number_; }
   void Close();
@@ -49,6 +55,7 @@ class MysqlSession {
   template <typename CarryOn>
   void Finish(int waits_for, TimePoint end, CarryOn carry_on);
   Status Failed();
+  Status Run(std::string_view sql, Duration patience, std::optional<std::vector<Row>>* rows);
 
   const MysqlAddress address_;
   unsigned error_number_ = 0;

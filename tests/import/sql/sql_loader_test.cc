@@ -93,9 +93,95 @@ TEST_F(SqlLoaderTest, LoadsWhatADumpHas) {
       "-- done\n");
   ASSERT_EQ(loaded.message(), "");
   EXPECT_EQ(server().Ask("SELECT group_concat(id, text ORDER BY id SEPARATOR '|') FROM note"), "1a;'b|3é|4/*");
-  EXPECT_EQ(tally().left_out, 2U);
-  EXPECT_EQ(tally().statements, 12U);
-  EXPECT_EQ(tally().next_line, 20U);
+  EXPECT_EQ(tally().left_out, 4U);
+  EXPECT_EQ(tally().statements, 10U);
+  EXPECT_EQ(tally().next_line, 19U);
+  EXPECT_EQ(tally().done_on_line, 1U);
+}
+
+TEST_F(SqlLoaderTest, TheTransactionsOfTheFileAreLeftOut) {
+  const std::string alone = "BEGIN NOT ATOMIC INSERT INTO note VALUES (";
+  for (const std::string begin : {"BEGIN", "begin work", "START TRANSACTION", "start  transaction read write",
+                                  "SET autocommit=0", "/*!40101 SET @old = @@autocommit, @@session.autocommit = 0 */",
+                                  "BEGIN /* a comment */", "BEGIN NOT ATOMIC START TRANSACTION; END"}) {
+    Connect(server());
+    server().Ask("DELETE FROM note");
+    const std::string sql = "DELIMITER $$\n" + begin + "$$\n" + alone + "1, 'a'); END$$\nSAVEPOINT s$$\n" + alone +
+                            "2, 'b'); END$$\nROLLBACK TO SAVEPOINT s$$\nRELEASE SAVEPOINT s$$\nCALL nothing()$$\n";
+    const std::string said = LoadText(sql).message();
+    EXPECT_TRUE(said.starts_with("line 8: MariaDB: PROCEDURE weir.nothing does not exist")) << begin << ": " << said;
+    EXPECT_EQ(tally().next_line, 8U);
+    session_->Close();
+    EXPECT_EQ(Ids(), "1,2") << begin;
+  }
+}
+
+TEST_F(SqlLoaderTest, TheTallySaysWhereToGoOn) {
+  server().Ask("INSERT INTO note VALUES (7, 'there before')");
+  const std::string row = "INSERT INTO note VALUES (1,\n'text');";
+  const std::string fails = "INSERT INTO note VALUES (7, '');";
+  const std::string alone = "DO 1; ";
+  struct Case {
+    std::string sql;
+    uint64_t next_line;
+    uint64_t done_on_line;
+  };
+  for (const Case& c : {
+           Case{fails, 1, 0},
+           Case{alone + row + fails, 1, 1},
+           Case{alone + alone + fails, 1, 2},
+           Case{alone + alone + "\n" + fails, 2, 0},
+           Case{"DO\n1;\n" + fails, 3, 0},
+           Case{"DO\n1; COMMIT; " + fails, 2, 2},
+           Case{row + alone + "\n\n" + fails, 4, 0},
+           Case{row + alone + fails + row, 2, 2},
+           Case{row + "\n" + fails, 1, 0},
+       }) {
+    Connect(server());
+    server().Ask("DELETE FROM note WHERE id < 7");
+    EXPECT_TRUE(Has(LoadText(c.sql).message(), "Duplicate entry '7'")) << c.sql;
+    EXPECT_EQ(tally().next_line, c.next_line) << c.sql;
+    EXPECT_EQ(tally().done_on_line, c.done_on_line) << c.sql;
+    EXPECT_EQ(tally().unknown, SqlLoadTally::Unknown::kNothing);
+  }
+}
+
+TEST_F(SqlLoaderTest, RowsThatARollbackCannotUndoAreTold) {
+  for (const std::string engine : {"Aria", "MyISAM", "MEMORY"}) {
+    Connect(server());
+    server().Ask("CREATE OR REPLACE TABLE plain(id int PRIMARY KEY) ENGINE = " + engine);
+    EXPECT_TRUE(Has(LoadText("INSERT INTO plain VALUES (1);\n" + Row(1) + Row(1)).message(), "line 3: "));
+    EXPECT_EQ(tally().unknown, SqlLoadTally::Unknown::kNotUndone) << engine;
+    EXPECT_EQ(tally().next_line, 1U);
+    EXPECT_EQ(Ids(), "");
+    EXPECT_EQ(server().Ask("SELECT count(*) FROM plain"), "1");
+  }
+}
+
+TEST_F(SqlLoaderTest, ATransactionOfWhichRowsStayIsNotTriedAgain) {
+  server().Ask("CREATE OR REPLACE TABLE plain(id int) ENGINE = Aria");
+  server().Ask("INSERT INTO note VALUES (1, 'old')");
+  MysqlSession holder(server().address());
+  ASSERT_EQ(holder.Connect(kPatience).message(), "");
+  ASSERT_TRUE(holder.Execute("START TRANSACTION", kPatience).ok());
+  ASSERT_TRUE(holder.Execute("UPDATE note SET text = 'held' WHERE id = 1", kPatience).ok());
+  ASSERT_TRUE(session_->Execute("SET rocksdb_lock_wait_timeout = 1", kPatience).ok());
+  const Status loaded = LoadText("INSERT INTO plain VALUES (1);\nUPDATE note SET text = 'new' WHERE id = 1;\n");
+  EXPECT_TRUE(Has(loaded.message(), "[1205]")) << loaded.message();
+  EXPECT_EQ(tally().repeated, 0U);
+  EXPECT_EQ(tally().unknown, SqlLoadTally::Unknown::kNotUndone);
+  EXPECT_EQ(server().Ask("SELECT count(*) FROM plain"), "1");
+}
+
+TEST_F(SqlLoaderTest, AStatementThatRunsAloneAndFailsMayHaveStoredRows) {
+  server().Ask("INSERT INTO note VALUES (7, 'there before')");
+  const std::string insert = "INSERT INTO note VALUES ";
+  const std::string said =
+      LoadText("DELIMITER //\nBEGIN NOT ATOMIC " + insert + "(1, ''); " + insert + "(7, ''); END//\n").message();
+  EXPECT_TRUE(Has(said, "line 2: MariaDB: Duplicate entry '7'")) << said;
+  EXPECT_EQ(tally().unknown, SqlLoadTally::Unknown::kAlone);
+  EXPECT_EQ(tally().next_line, 2U);
+  EXPECT_EQ(Ids(), "1,7");
 }
 
 TEST_F(SqlLoaderTest, ARowThatFailsTakesItsTransactionWithIt) {
@@ -105,7 +191,7 @@ TEST_F(SqlLoaderTest, ARowThatFailsTakesItsTransactionWithIt) {
   const std::string said = LoadText(sql).message();
   EXPECT_TRUE(said.starts_with("line 7: MariaDB: Duplicate entry '7'")) << said;
   EXPECT_EQ(tally().next_line, 7U);
-  EXPECT_FALSE(tally().last_is_unknown);
+  EXPECT_EQ(tally().unknown, SqlLoadTally::Unknown::kNothing);
   EXPECT_EQ(Ids(), "1,2,3,4,5,6,7");
   EXPECT_EQ(tally().statements, 6U);
 }
@@ -179,7 +265,7 @@ TEST_F(SqlLoaderTest, AServerThatDiesLeavesItUnknownWhetherTheLastStatementIsExe
   kills.join();
   EXPECT_TRUE(loaded.message().starts_with("line 2: MariaDB: ")) << loaded.message();
   EXPECT_EQ(tally().next_line, 2U);
-  EXPECT_TRUE(tally().last_is_unknown);
+  EXPECT_EQ(tally().unknown, SqlLoadTally::Unknown::kLost);
   mariadb.Restart();
   EXPECT_EQ(Ids(mariadb), "1") << "what was committed is there";
 }
@@ -190,7 +276,7 @@ TEST_F(SqlLoaderTest, AServerThatStandsStillIsWaitedForNoLongerThanTheTimeout) {
   mariadb.Pause();
   const Status loaded = LoadText(Row(1));
   EXPECT_TRUE(Has(loaded.message(), "line 1: MariaDB: no answer in time")) << loaded.message();
-  EXPECT_FALSE(tally().last_is_unknown) << "the transaction was not committed";
+  EXPECT_EQ(tally().unknown, SqlLoadTally::Unknown::kNothing) << "the transaction was not committed";
 }
 
 // Runs `weir load` as another process, with this input.
@@ -219,6 +305,33 @@ TEST_F(SqlLoaderTest, TheCommandLoadsItsInput) {
   EXPECT_TRUE(HasLine(failed.err, "weir load: everything before line 1 is loaded; nothing from there on is"))
       << failed.err;
   EXPECT_EQ(server().Ask("SELECT count(*) FROM note"), "2000");
+}
+
+TEST_F(SqlLoaderTest, TheCommandSaysWhatIsLoaded) {
+  server().Ask("CREATE OR REPLACE TABLE plain(id int PRIMARY KEY) ENGINE = Aria");
+  struct Case {
+    std::string sql;
+    std::string_view said;
+  };
+  for (const Case& c : {
+           Case{"DO 1; DO 1;\nDO 1; " + Row(1) + "INSERT INTO note VAL",
+                "everything before line 2 is loaded; the first statement that ends on line 2 is loaded too; nothing "
+                "after that is"},
+           Case{"DO 1; DO 1; INSERT INTO note VALUES (1, ''), (1, '');",
+                "everything before line 1 is loaded; the first 2 statements that end on line 1 are loaded too; nothing "
+                "after that is"},
+           Case{"DO 1;\nCALL nothing();",
+                "everything before line 2 is loaded; it is not known whether the statement that failed did a part of "
+                "its work; nothing after it is"},
+           Case{"DO 1;\nINSERT INTO plain VALUES (1), (1);",
+                "everything before line 2 is loaded; a table that knows no transactions kept rows of the next "
+                "transaction; it is not known which"},
+       }) {
+    const Ran ran = RunLoad({"--to", server().url()}, c.sql);
+    EXPECT_EQ(ran.code, 1) << ran.err;
+    EXPECT_TRUE(HasLine(ran.err, "weir load: " + std::string(c.said))) << ran.err;
+    EXPECT_EQ(Ids(), "") << c.sql;
+  }
 }
 
 // RocksDB may not flush, and the memtables are nearly full: the command waits; a signal ends it.

@@ -2,6 +2,7 @@
 #include "config/wire/mysql/mysql_session.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <memory>
 #include <string>
@@ -80,6 +81,49 @@ TEST_F(MysqlSessionTest, StaysOpenAfterAnErrorOfTheServer) {
   EXPECT_TRUE(session.connected());
   EXPECT_TRUE(session.Ask("SELECT 1", kPatience).ok());
   EXPECT_EQ(session.error_number(), 0U);
+}
+
+TEST_F(MysqlSessionTest, ExecuteDropsTheRowsAsTheyCome) {
+  MysqlSession session(server().address());
+  EXPECT_EQ(session.Execute("SELECT 1", kPatience).message(), "MariaDB: not connected");
+  ASSERT_EQ(session.Connect(kPatience).message(), "");
+  const auto peak_kib = [] {
+    rusage usage{};
+    getrusage(RUSAGE_SELF, &usage);
+    return usage.ru_maxrss;
+  };
+  const std::string rows = "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100) SELECT ";
+  const long before_kib = peak_kib();
+  ASSERT_EQ(session.Execute(rows + "repeat('x', 1000000) FROM n", kPatience).message(), "");
+  EXPECT_LT(peak_kib() - before_kib, 50'000) << "the rows have 100 MB";
+  ASSERT_EQ(session.Execute("BEGIN NOT ATOMIC SELECT 3; SELECT 4; DO 5; END", kPatience).message(), "");
+  EXPECT_EQ(session.Ask("SELECT 6", kPatience).value()[0][0], "6");
+
+  const std::string late = rows + "if(i < 50, i, (SELECT 1 UNION SELECT i)) FROM n";
+  EXPECT_TRUE(Has(session.Execute(late, kPatience).message(), "[1242]")) << "an error after the first row";
+  EXPECT_EQ(session.error_number(), 1242U);
+  EXPECT_TRUE(session.Execute("DO 1", kPatience).ok());
+  EXPECT_TRUE(Has(session.Execute(rows + "i, sleep(1) FROM n", milliseconds(200)).message(), "no answer in time"));
+  EXPECT_FALSE(session.connected());
+}
+
+TEST_F(MysqlSessionTest, TellsWarningsAndWorkThatIsLeftOpen) {
+  MysqlSession session(server().address());
+  EXPECT_EQ(session.warnings(), 0U);
+  ASSERT_EQ(session.Connect(kPatience).message(), "");
+  struct Case {
+    std::string_view sql;
+    bool open;
+  };
+  for (const Case& c :
+       {Case{"SELECT 1", false}, Case{"START TRANSACTION", true}, Case{"SELECT 1", true}, Case{"COMMIT", false},
+        Case{"/*!40101 SET @OLD = @@AUTOCOMMIT, AUTOCOMMIT = 0 */", true}, Case{"SET autocommit = 1", false}}) {
+    ASSERT_EQ(session.Execute(c.sql, kPatience).message(), "");
+    EXPECT_EQ(session.has_open_work(), c.open) << c.sql;
+    EXPECT_EQ(session.warnings(), 0U) << c.sql;
+  }
+  ASSERT_TRUE(session.Execute("DROP TABLE IF EXISTS nowhere", kPatience).ok());
+  EXPECT_EQ(session.warnings(), 1U);
 }
 
 // A server that is not to be trusted could otherwise have any file of the client.
