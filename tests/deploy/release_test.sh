@@ -27,8 +27,16 @@ echo "== the version"
 version=$("$build/weir" --version | cut -d' ' -f2)
 grep -q "^project(weir VERSION $version " CMakeLists.txt || fail "weir says version $version, and CMakeLists.txt another one; build again"
 grep -qxF "set(CPACK_PACKAGE_VERSION \"$version\")" "$build/CPackConfig.cmake" || fail "the Debian package does not say $version"
+# Other package managers read the version from files of their own, which cannot take it from there.
+manifests="throttle/c/node/package.json throttle/c/java/pom.xml throttle/c/python/pyproject.toml throttle/c/rust/Cargo.toml
+  throttle/c/rust/Cargo.lock deploy/vcpkg/ports/weir-throttle/vcpkg.json deploy/vcpkg/versions/w-/weir-throttle.json
+  deploy/vcpkg/versions/baseline.json deploy/conan/recipes/weir-throttle/config.yml"
+for manifest in $manifests; do
+  grep -qwF -- "$version" "$manifest" || fail "$manifest must have version $version"
+done
 repeated=$(grep -rnwF --exclude='*.md' -- "$version" CMakeLists.txt CMakePresets.json Makefile main.cc .cmake .ci config monitors \
-  throttle relay import bench deploy | grep -v '^CMakeLists.txt:[0-9]*:project(weir ' || true)
+  throttle relay import bench deploy | grep -v '^CMakeLists.txt:[0-9]*:project(weir ' |
+  grep -vF "$(for manifest in $manifests; do echo "$manifest:"; done)" || true)
 [ -z "$repeated" ] || fail "CMakeLists.txt alone tells the version; let these places take it from there:
 $repeated"
 

@@ -60,7 +60,7 @@ typedef enum weir_class {
   WEIR_BULK = 1         /* an import, a backfill: waits at most a minute, and so leaves the database to the others */
 } weir_class;
 
-/* Returns the version of the library, such as "0.1.0". */
+/* Returns the version of the library, such as "1.2.3". */
 const char* weir_version(void);
 /* Returns why the last call of this thread did not return WEIR_OK or a handle. Valid until its next call. */
 const char* weir_error(void);

@@ -114,7 +114,7 @@ export function attach(directory, read, options) {
   return new Throttle(new Sampler(directory, read, options));
 }
 
-/** Returns the version of the C library, such as "0.1.0". */
+/** Returns the version of the C library, such as "1.2.3". */
 export function libraryVersion() {
   return library.version();
 }

@@ -15,5 +15,5 @@ __all__ = ["Busy", "Error", "Refused", "Throttle", "TooLarge", "attach", "librar
 
 
 def library_version():
-    """Returns the version of the C library, such as "0.1.0"."""
+    """Returns the version of the C library, such as "1.2.3"."""
     return _weir_version().decode()
