@@ -14,7 +14,7 @@ namespace {
 // Answers for a database that stands idle.
 int64_t Read(void*, const char*, const char* property, char* buffer, size_t capacity) {
   const std::string_view text = std::strstr(property, "stats") != nullptr ? "" : "0";
-  std::memcpy(buffer, text.data(), std::min(text.size(), capacity));
+  text.copy(buffer, capacity);
   return static_cast<int64_t>(text.size());
 }
 

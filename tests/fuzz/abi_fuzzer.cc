@@ -24,7 +24,7 @@ int64_t Answer(void* context, const char*, const char* property, char* buffer, s
   if (choice % 8 == 3) text = "\xff nonsense";
   if (choice % 8 == 4) text.assign(100'000, '9');
   if (std::strstr(property, "stats") != nullptr) text.insert(0, "\nFlush(GB): cumulative ");
-  std::memcpy(buffer, text.data(), std::min(text.size(), capacity));
+  text.copy(buffer, capacity);
   return static_cast<int64_t>(text.size());
 }
 

@@ -9,6 +9,7 @@
 #include <thread>
 #include <vector>
 
+#include "config/text/parse.h"
 #include "import/sql/load_command.h"
 #include "tests/fixtures/command_child.h"
 #include "tests/fixtures/eventually.h"
@@ -106,8 +107,10 @@ TEST_F(SqlLoaderTest, TheTransactionsOfTheFileAreLeftOut) {
                                   "BEGIN /* a comment */", "BEGIN NOT ATOMIC START TRANSACTION; END"}) {
     Connect(server());
     server().Ask("DELETE FROM note");
-    const std::string sql = "DELIMITER $$\n" + begin + "$$\n" + alone + "1, 'a'); END$$\nSAVEPOINT s$$\n" + alone +
-                            "2, 'b'); END$$\nROLLBACK TO SAVEPOINT s$$\nRELEASE SAVEPOINT s$$\nCALL nothing()$$\n";
+    const std::string sql =
+        Join({"DELIMITER $$\n", begin, "$$\n", alone, "1, 'a'); END$$\nSAVEPOINT s$$\n", alone,
+              "2, 'b'); END$$\nROLLBACK TO SAVEPOINT s$$\nRELEASE SAVEPOINT s$$\nCALL nothing()$$\n"},
+             "");
     const std::string said = LoadText(sql).message();
     EXPECT_TRUE(said.starts_with("line 8: MariaDB: PROCEDURE weir.nothing does not exist")) << begin << ": " << said;
     EXPECT_EQ(tally().next_line, 8U);
@@ -122,26 +125,27 @@ TEST_F(SqlLoaderTest, TheTallySaysWhereToGoOn) {
   const std::string fails = "INSERT INTO note VALUES (7, '');";
   const std::string alone = "DO 1; ";
   struct Case {
-    std::string sql;
+    std::vector<std::string> parts;
     uint64_t next_line;
     uint64_t done_on_line;
   };
   for (const Case& c : {
-           Case{fails, 1, 0},
-           Case{alone + row + fails, 1, 1},
-           Case{alone + alone + fails, 1, 2},
-           Case{alone + alone + "\n" + fails, 2, 0},
-           Case{"DO\n1;\n" + fails, 3, 0},
-           Case{"DO\n1; COMMIT; " + fails, 2, 2},
-           Case{row + alone + "\n\n" + fails, 4, 0},
-           Case{row + alone + fails + row, 2, 2},
-           Case{row + "\n" + fails, 1, 0},
+           Case{{fails}, 1, 0},
+           Case{{alone, row, fails}, 1, 1},
+           Case{{alone, alone, fails}, 1, 2},
+           Case{{alone, alone, "\n", fails}, 2, 0},
+           Case{{"DO\n1;\n", fails}, 3, 0},
+           Case{{"DO\n1; COMMIT; ", fails}, 2, 2},
+           Case{{row, alone, "\n\n", fails}, 4, 0},
+           Case{{row, alone, fails, row}, 2, 2},
+           Case{{row, "\n", fails}, 1, 0},
        }) {
+    const std::string sql = Join(c.parts, "");
     Connect(server());
     server().Ask("DELETE FROM note WHERE id < 7");
-    EXPECT_TRUE(Has(LoadText(c.sql).message(), "Duplicate entry '7'")) << c.sql;
-    EXPECT_EQ(tally().next_line, c.next_line) << c.sql;
-    EXPECT_EQ(tally().done_on_line, c.done_on_line) << c.sql;
+    EXPECT_TRUE(Has(LoadText(sql).message(), "Duplicate entry '7'")) << sql;
+    EXPECT_EQ(tally().next_line, c.next_line) << sql;
+    EXPECT_EQ(tally().done_on_line, c.done_on_line) << sql;
     EXPECT_EQ(tally().unknown, SqlLoadTally::Unknown::kNothing);
   }
 }
