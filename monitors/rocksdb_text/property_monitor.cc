@@ -79,7 +79,7 @@ class PropertyProbe final : public LoadProbe {
       const MutexLock lock(mutex_);
       if (reader_ == nullptr) return {};
       // The program may have set brakes since the options were read.
-      if (const Status followed = FollowOptions(); !followed.ok() && moved) return followed;
+      if (Status followed = FollowOptions(); !followed.ok() && moved) return followed;
       for (auto& [name, family] : families_) {
         Brakes& brakes = brakes_[name];
         if (moved) {
