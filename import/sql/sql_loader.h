@@ -34,7 +34,7 @@ struct SqlLoadTally {
   uint64_t left_out = 0;    // statements that were left out, such as LOCK TABLES
   // All statements that end before this line have been executed, or left out.
   uint64_t next_line = 1;
-  // So have the first ones that end on it, as many as this. After these none has, but for what `unknown` says.
+  // Counts the statements that end on that line and have reached it. After these none has, but for what `unknown` says.
   uint64_t done_on_line = 0;
   enum class Unknown : uint8_t {
     kNothing,

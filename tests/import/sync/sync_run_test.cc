@@ -67,6 +67,21 @@ class SyncRunTest : public ServiceTest {
     return text;
   }
 
+  // Makes both sides equal, each of which has events that the other lacks.
+  void MakeEqual() {
+    Open();
+    GiveThere(Lines(0, 700));
+    GiveHere(Lines(300, 900));
+    const SyncResult result = Sync(PartsToRelay());
+    ASSERT_TRUE(result.status.ok()) << result.status.message();
+    EXPECT_EQ(result.counts.stored, 600U);
+    EXPECT_EQ(result.counts.received, 300U);
+    EXPECT_EQ(result.saved[LineOutcome::kImported], 300U);
+    EXPECT_EQ(result.counts.accepted, 200U);
+    EXPECT_EQ(StoredHere().size(), 900U);
+    EXPECT_TRUE(StoredHere() == StoredThere());
+  }
+
   // Returns the reply of a relay that has these events of kLineTime, to a REQ of a PageWalk; nothing to other messages.
   static WebSocketPeer::Reply PageOf(const std::string& message, const std::vector<std::string>& events) {
     if (!message.starts_with("[\"REQ\"")) return {};
@@ -85,17 +100,7 @@ class SyncRunTest : public ServiceTest {
 };
 
 TEST_F(SyncRunTest, MakesBothSidesEqual) {
-  Open();
-  GiveThere(Lines(0, 700));
-  GiveHere(Lines(300, 900));
-  const SyncResult result = Sync(PartsToRelay());
-  ASSERT_TRUE(result.status.ok()) << result.status.message();
-  EXPECT_EQ(result.counts.stored, 600U);
-  EXPECT_EQ(result.counts.received, 300U);
-  EXPECT_EQ(result.saved[LineOutcome::kImported], 300U);
-  EXPECT_EQ(result.counts.accepted, 200U);
-  EXPECT_EQ(StoredHere().size(), 900U);
-  EXPECT_TRUE(StoredHere() == StoredThere());
+  MakeEqual();
   const SyncResult again = Sync(PartsToRelay());
   EXPECT_EQ(again.counts.received + again.counts.accepted, 0U) << "nothing is left";
 }
@@ -104,16 +109,7 @@ TEST_F(SyncRunTest, MakesAPostgresAndARocksDbEqual) {
   if (!PostgresProcess::IsInstalled()) GTEST_SKIP() << "no PostgreSQL is installed";
   const PostgresDatabase database;
   here_.storage.store = database.url();
-  Open();
-  GiveThere(Lines(0, 700));
-  GiveHere(Lines(300, 900));
-  const SyncResult result = Sync(PartsToRelay());
-  ASSERT_TRUE(result.status.ok()) << result.status.message();
-  EXPECT_EQ(result.counts.stored, 600U);
-  EXPECT_EQ(result.saved[LineOutcome::kImported], 300U);
-  EXPECT_EQ(result.counts.accepted, 200U);
-  EXPECT_EQ(StoredHere().size(), 900U);
-  EXPECT_TRUE(StoredHere() == StoredThere());
+  MakeEqual();
 }
 
 TEST_F(SyncRunTest, CarriesOverOneDirectionOnly) {
