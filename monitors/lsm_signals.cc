@@ -42,7 +42,10 @@ constexpr int kLongestStepInIntervals = 3;
 // The level for which the dead time is computed: the usual setpoint.
 constexpr double kTypicalLevel = 0.85;
 // A huge trigger means that it is disabled. Multiples of the dead time must not overflow.
-constexpr double kLongestDeadSeconds = 3600;
+constexpr double kLongestSeconds = 3600;
+
+// Returns a time that follows from what the engine tells, which may be anything.
+Duration AsTime(double seconds) { return FromSeconds(std::min(seconds, kLongestSeconds)); }
 
 // A compaction of L0 takes at least the files that trigger it. A fall by less than half of them is no compaction, but a
 // flush that merged two memtables into one file.
@@ -133,7 +136,7 @@ void LsmSignals::Meter(Duration dt, const LsmFacts& facts) {
   // Bytes that were deleted from L1, not moved on, were counted in advance without reason, so the correction is
   // bounded.
   uncounted_s_ = std::max(uncounted_s_, -2 * ToSeconds(L0DeadTime()));
-  if (uncounted_s_ > 0) l0_drain_.Busy(FromSeconds(std::exchange(uncounted_s_, 0)));
+  if (uncounted_s_ > 0) l0_drain_.Busy(AsTime(std::exchange(uncounted_s_, 0)));
   if (facts.compacting) compaction_.Busy(dt);
   if (facts.flushing) flush_drain_.Busy(dt);
   l0_drain_.Drained(grown(facts.total_drained_bytes, last_.total_drained_bytes));
@@ -193,7 +196,7 @@ Duration LsmSignals::L0DeadTime() const {
   const uint64_t l1_bytes =
       geometry_.l1_size_varies ? std::min(geometry_.l1_bytes, l1_size_bytes_) : geometry_.l1_bytes;
   const double bytes = files * L0FileBytes() * table_per_user_ + AsDouble(l1_bytes);
-  return FromSeconds(std::min(bytes / BackgroundBytesPerSecond(), kLongestDeadSeconds)) + sample_interval_;
+  return AsTime(bytes / BackgroundBytesPerSecond()) + sample_interval_;
 }
 
 // The active memtable, and full ones that wait to be flushed together with others, are no backlog. The engine brakes
@@ -208,7 +211,7 @@ Signal LsmSignals::Memtables(const LsmFacts& facts) const {
   return {.name = "memtables",
           .level = std::max(0.0, AsDouble(facts.memtable_bytes) - no_backlog) / span,
           .bytes_per_level = span,
-          .dead_time = FromSeconds(flush_s) + sample_interval_,
+          .dead_time = AsTime(flush_s) + sample_interval_,
           .drain_bytes_per_second = flush_drain_.BytesPerSecond() / disk_per_user_,
           .shows_inflow_at_once = true};
 }

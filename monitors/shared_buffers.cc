@@ -20,6 +20,9 @@ constexpr double kHoldSeconds = 2;
 // The signal is at most this much above the level that a sample finds, so that one large batch looks like no stop.
 constexpr double kMostAhead = 0.5;
 
+// Multiples of the dead time must not overflow, whatever limit the manager has.
+constexpr double kLongestFlushSeconds = 3600;
+
 // The throttle acts on a sample before the next one, which shows the effect.
 constexpr double kSamplesUntilActed = 2;
 
@@ -66,7 +69,7 @@ Signal SharedBuffersSignal::Update(TimePoint now, const SharedBuffers& buffers, 
   return {.name = "buffers",
           .level = held_,
           .bytes_per_level = span,
-          .dead_time = FromSeconds(span / std::max(1.0, drain)) + sample_interval,
+          .dead_time = FromSeconds(std::min(kLongestFlushSeconds, span / std::max(1.0, drain))) + sample_interval,
           .drain_bytes_per_second = drain,
           .shows_inflow_at_once = true,
           .relieved_by_flush = true};

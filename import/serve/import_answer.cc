@@ -2,6 +2,7 @@
 
 #include <simdjson.h>
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -20,6 +21,11 @@ template <typename T>
 T Member(const dom::element& object, std::string_view name) {
   T value{};
   return object[name].get(value) == simdjson::SUCCESS ? value : T{};
+}
+
+// Reads a time in milliseconds, at most some thirty years.
+Duration MemberTime(const dom::element& object, std::string_view name) {
+  return FromSeconds(std::clamp(Member<double>(object, name) / 1e3, 0.0, 1e9));
 }
 
 LineOutcome OutcomeOf(std::string_view key) {
@@ -41,10 +47,10 @@ ImportProgress ReadProgress(const dom::element& object, bool done) {
     progress.tally.lines[i] = Member<uint64_t>(object, KeyOf(static_cast<LineOutcome>(i)));
   progress.conditions = {.level = Member<double>(object, "level"),
                          .limiting = std::string(Member<std::string_view>(object, "limiting")),
-                         .delay = FromSeconds(Member<double>(object, "delay_ms") / 1e3),
-                         .latency = FromSeconds(Member<double>(object, "latency_ms") / 1e3),
+                         .delay = MemberTime(object, "delay_ms"),
+                         .latency = MemberTime(object, "latency_ms"),
                          .throttled = Member<uint64_t>(object, "throttled"),
-                         .throttled_time = FromSeconds(Member<double>(object, "throttled_ms") / 1e3),
+                         .throttled_time = MemberTime(object, "throttled_ms"),
                          .problem = std::string(Member<std::string_view>(object, "problem"))};
   return progress;
 }
