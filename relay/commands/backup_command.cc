@@ -6,6 +6,7 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <future>
 #include <string>
 
 #include "config/clock.h"
@@ -47,12 +48,12 @@ void AddTo(CommandLine& line, BackupFlags& flags) {
       "settings.");
 }
 
-// The relay goes first, for the processor and, with some schedulers, for the disk.
+// Lets the relay go before this thread, for the processor and, with some schedulers, for the disk.
 void GiveWay() {
   constexpr int kIoPrioWhoProcess = 1;
   constexpr int kLowestBestEffort = (2 << 13) | 7;
   constexpr int kLowestPriority = 19;
-  (void)setpriority(PRIO_PROCESS, 0, kLowestPriority);
+  (void)setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), kLowestPriority);
   (void)syscall(SYS_ioprio_set, kIoPrioWhoProcess, 0, kLowestBestEffort);
 }
 
@@ -130,8 +131,11 @@ int BackupCommand(int argc, char** argv) {
   RelayConfiguration configuration;
   if (const Status loaded = LoadSettings(line, &attach, &configuration); !loaded.ok()) return line.Fail(loaded);
   if (const Status here = CheckStoreIsHere(configuration); !here.ok()) return line.Fail(here);
-  GiveWay();
-  const Result<BackupReport> report = MakeBackup(configuration, flags);
+  // A program that calls this keeps its own priority, which only root could give back.
+  const Result<BackupReport> report = std::async(std::launch::async, [&] {
+                                        GiveWay();
+                                        return MakeBackup(configuration, flags);
+                                      }).get();
   if (!report.ok()) return line.Fail(report.status(), 1);
   std::fprintf(stderr, "%s\n", TextOf(report.value()).c_str());
   return line.Print(report.value().path + "\n");

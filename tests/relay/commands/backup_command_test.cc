@@ -1,6 +1,8 @@
 // weir backup and weir compact, beside a relay that runs and without one.
 #include "relay/commands/backup_command.h"
 
+#include <sys/resource.h>
+
 #include <filesystem>
 #include <string>
 #include <utility>
@@ -80,6 +82,12 @@ TEST_F(BackupCommandTest, BacksUpBesideARelayAndWithoutOne) {
     EXPECT_FALSE(fs::exists(path + "/admin.token"));
   }
   EXPECT_FALSE(fs::exists(CheckpointPlace::CheckpointIn(data() + "/events")));
+}
+
+TEST_F(BackupCommandTest, TheProgramThatCallsItKeepsItsPriority) {
+  const int before = getpriority(PRIO_PROCESS, 0);
+  ASSERT_EQ(Backup().code, 0);
+  EXPECT_EQ(getpriority(PRIO_PROCESS, 0), before);
 }
 
 TEST_F(BackupCommandTest, CheckTakesTheNewestBackupAndChangesNothing) {
