@@ -204,7 +204,11 @@ TEST_F(PostgresFaultTest, AReaderOfAStandbyIsTold) {
   primary.AwaitStandbys();
   ASSERT_TRUE(
       SaveOne(*MustOpen({.conninfo = primary.conninfo(), .settings = {.origin = "here"}}), NumberedNote(1)).ok());
-  ASSERT_TRUE(Eventually([&] { return standby.Ask("SELECT count(*) FROM weir_events") == "1"; }));
+  // A commit waits until the standby has it, and not until it can be read there.
+  ASSERT_TRUE(Eventually([&] {
+    return standby.Ask("SELECT to_regclass('weir_events')") == "weir_events" &&
+           standby.Ask("SELECT count(*) FROM weir_events") == "1";
+  }));
   PostgresStoreOptions options{.conninfo = standby.conninfo(), .read_only = true, .create = false};
   ExpectIn("is a standby: events that have not reached it yet are missing", LogOfOpening(options));
   options.conninfo = primary.conninfo();
