@@ -36,6 +36,7 @@ RemoteRelay::Information ReadInformation(const ServerUrl& at, const std::string&
     information.most_sync_events = number;
   simdjson::dom::array nips;
   if (document["supported_nips"].get(nips) != simdjson::SUCCESS) return information;
+  information.lists_nips = true;
   for (const simdjson::dom::element nip : nips)
     if (nip.get(number) == simdjson::SUCCESS && number == 77) information.knows_negentropy = true;
   return information;

@@ -32,7 +32,8 @@ class RemoteRelay {
 
   // The relay says this in its NIP-11 document.
   struct Information {
-    bool knows_negentropy = false;           // it names NIP-77
+    bool lists_nips = false;                 // it names the NIPs that it knows
+    bool knows_negentropy = false;           // NIP-77 is among them
     size_t most_message_bytes = SIZE_MAX;    // limitation.max_message_length
     uint64_t most_sync_events = UINT64_MAX;  // limitation.max_sync_events, which weir states
   };

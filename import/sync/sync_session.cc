@@ -238,7 +238,8 @@ Status SyncSession::OnSilence() {
   const Duration silence = Clock::System().Now() - heard_;
   if (span_->pages || span_->rounds.has_answered())
     return silence > kLongestSilence ? Status::Error("the relay was silent for a minute") : Status();
-  if (silence <= (parts_.relay.information().knows_negentropy ? kLongestReading : kLongestGuess)) return {};
+  const RemoteRelay::Information& said = parts_.relay.information();
+  if (silence <= (said.knows_negentropy ? kLongestReading : said.lists_nips ? kLongestDoubt : kLongestGuess)) return {};
   if (Status closed = span_->rounds.End(say_); !closed.ok()) return closed;
   return TurnToPages("it does not answer NEG-OPEN");
 }

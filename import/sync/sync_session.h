@@ -59,8 +59,10 @@ class SyncSession {
  public:
   static constexpr Duration kLongestSilence = std::chrono::seconds(60);
   // The time for the answer to NEG-OPEN: of a relay that says in its NIP-11 document that it knows NIP-77, and may have
-  // to read millions of events first; and of any other, which may ignore the message.
+  // to read millions of events first; of one whose document lists other NIPs alone; and of any other, which may ignore
+  // the message.
   static constexpr Duration kLongestReading = std::chrono::minutes(10);
+  static constexpr Duration kLongestDoubt = std::chrono::seconds(5);
   static constexpr Duration kLongestGuess = std::chrono::seconds(20);
   // Rounds that bring no new difference, one after the other; a relay that answers rightly needs a few.
   static constexpr int kMostIdleRounds = 1000;
