@@ -112,16 +112,18 @@ std::shared_ptr<HostedThrottle>& ThrottleOf(weir_throttle handle) {
 weir_code Tell(const Outcome& outcome) {
   if (outcome.state == Admission::State::kAdmitted) return WEIR_OK;
   Last().retry_ms = std::chrono::ceil<std::chrono::milliseconds>(outcome.retry_after).count();
-  if (outcome.state == Admission::State::kWaiting) return Fail(WEIR_WAITING, "waits: " + outcome.reason);
+  if (outcome.state == Admission::State::kWaiting) {
+    // The limits change ten times a second, so a program that gives up the wait may try again then.
+    Last().retry_ms = 100;
+    return Fail(WEIR_WAITING, "waits: " + outcome.reason);
+  }
   return Fail(outcome.too_large ? WEIR_TOO_LARGE : WEIR_BUSY, outcome.reason);
 }
 
-// Makes a refusal of a wait that the program ended. The limits change ten times a second, so it may try again then.
-Outcome GivenUp(Outcome outcome) {
-  if (outcome.state != Admission::State::kWaiting) return outcome;
-  outcome.state = Admission::State::kRefused;
-  outcome.retry_after = std::chrono::milliseconds(100);
-  return outcome;
+// Tells of a wait that the program ends as of a refusal.
+weir_code TellAsRefusal(const Outcome& outcome) {
+  const weir_code code = Tell(outcome);
+  return code == WEIR_WAITING ? Fail(WEIR_BUSY, outcome.reason) : code;
 }
 
 // Returns nullopt for WEIR_PATIENT.
@@ -294,13 +296,13 @@ weir_code weir_admit(weir_throttle throttle, int operation, int work_class, uint
     const weir::Party whose = weir::PartyOf(party, work_class);
     if (timeout_ms > 0) {
       weir::HeldRequest ticket(known, asked, {bytes}, whose);
-      return weir::Tell(weir::GivenUp(ticket.Wait(weir::TimeoutOf(timeout_ms))));
+      return weir::TellAsRefusal(ticket.Wait(weir::TimeoutOf(timeout_ms)));
     }
     weir::Admission admission = known->Admit(asked, {bytes}, whose);
     if (admission.waiting() && timeout_ms < 0) admission.Wait();
     if (admission.admitted()) [[likely]]
       return WEIR_OK;
-    return weir::Tell(weir::GivenUp(weir::OutcomeOf(admission)));
+    return weir::TellAsRefusal(weir::OutcomeOf(admission));
   });
 }
 

@@ -66,8 +66,9 @@ class ThrottleTest(unittest.TestCase):
                 ask()
             self.assertGreater(busy.exception.retry_after, 0)
         self.assertIsInstance(busy.exception, weir_throttle.Error)
-        with self.assertRaises(weir_throttle.Busy):
+        with self.assertRaises(weir_throttle.Busy) as busy:
             throttle.admit(1000, bulk=True, timeout=0.001)
+        self.assertGreater(busy.exception.retry_after, 0)
         throttle.admit(1000)
 
     def test_an_impossible_size_is_too_large(self):
