@@ -22,27 +22,29 @@ void DiskBudget::Note(const DiskUse& use, TimePoint now) {
   const uint64_t live = use.disk_bytes - std::min(use.disk_bytes, use.removed_bytes);
   const double bytes_of_one =
       std::max(1.0, static_cast<double>(live) / static_cast<double>(std::max<uint64_t>(1, use.events)));
-  NoteOthers(use, now);
-  NoteUsual(use, bytes_of_one, now);
+  const double passed = samples_.empty() ? 0 : ToSeconds(now - samples_.back().at);
+  NoteOthers(use, passed);
+  NoteUsual(use, bytes_of_one, now, passed);
   used_ = use.file_bytes > 0 ? use.file_bytes : use.disk_bytes;
   live_ = live;
   const auto budget = static_cast<double>(bytes_);
-  const double over = static_cast<double>(live) + usual_removed_ + usual_others_ - budget;
+  const double without_excess = static_cast<double>(live) + usual_removed_ + usual_others_ - budget;
+  NoteExcess(use, std::max(0.0, without_excess + excess_), passed);
+  const double over = without_excess + excess_;
   const double go = over > 0 ? std::ceil((over + kRemovedAtOnce * budget) / bytes_of_one) : 0;
   events_to_go_ = std::min(use.events, static_cast<uint64_t>(go));
   if (events_to_go_ == 0) nothing_left_ = false;
   SetRoom(live);
 }
 
-void DiskBudget::NoteOthers(const DiskUse& use, TimePoint now) {
+void DiskBudget::NoteOthers(const DiskUse& use, double passed) {
   if (use.file_bytes == 0) return;
   const auto others = std::min(static_cast<double>(use.file_bytes - std::min(use.file_bytes, use.disk_bytes)),
                                kMostOthers * static_cast<double>(bytes_));
-  const double passed = samples_.empty() ? 0 : ToSeconds(now - samples_.back().at);
   usual_others_ = samples_.empty() ? others : Follow(usual_others_, others, passed, ToSeconds(kOthersLag));
 }
 
-void DiskBudget::NoteUsual(const DiskUse& use, double bytes_of_one, TimePoint now) {
+void DiskBudget::NoteUsual(const DiskUse& use, double bytes_of_one, TimePoint now, double passed) {
   const Sample last = samples_.empty() ? Sample{.at = now} : samples_.back();
   const uint64_t removed = std::exchange(removed_before_, 0);
   const uint64_t kept = events_before_ - std::min(events_before_, removed);
@@ -60,7 +62,19 @@ void DiskBudget::NoteUsual(const DiskUse& use, double bytes_of_one, TimePoint no
   const double most = std::min(there, kMostUsual * static_cast<double>(bytes_));
   const double usual = std::min(most, sample.saved - since.saved);
   const double lag = std::max(ToSeconds(kLeastLag), ToSeconds(now - since.at) * kUsualLag);
-  usual_removed_ = Follow(usual_removed_, usual, ToSeconds(now - last.at), lag);
+  usual_removed_ = Follow(usual_removed_, usual, passed, lag);
+}
+
+void DiskBudget::NoteExcess(const DiskUse& use, double owed, double passed) {
+  if (samples_.size() < 2 || samples_.back().saved <= samples_[samples_.size() - 2].saved) return;
+  const Sample& since = samples_.front();
+  const Sample& last = samples_.back();
+  const double counted = kMostBySaved * (last.saved - since.saved);
+  const double size = static_cast<double>(used_) - std::max(0.0, static_cast<double>(use.removed_bytes) - counted);
+  const auto budget = static_cast<double>(bytes_);
+  const double above = std::clamp(size - owed - budget, -kMostExcessOfLook * budget, kMostExcessOfLook * budget);
+  const double lag = std::max(ToSeconds(kLeastExcessLag), ToSeconds(last.at - since.at) * kExcessLag);
+  excess_ = std::clamp(excess_ + above * std::min(1.0, passed / lag), 0.0, kMostExcess * budget);
 }
 
 void DiskBudget::SetRoom(uint64_t live_bytes) {

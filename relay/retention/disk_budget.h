@@ -5,12 +5,20 @@
 // a removal for minutes, and a sweeper that looked only at the size would remove far too much. The budget divides the
 // size into live bytes and bytes of removed events (EventStore::RemovedBytes), and decides by the live bytes:
 //
-//   live bytes + usual bytes of removed events + usual bytes of logs and copies <= budget
+//   live bytes + usual bytes of removed events + usual bytes of logs and copies + excess <= budget
 //
 // The usual bytes are those that would be there if as much was removed as is saved: the removed bytes that are there
 // now were removed since some time, because the oldest come back first, and the usual bytes are those that were saved
 // since then. So a large removal, such as after the budget was lowered, does not itself cause further removals. The
 // logs and the copies that compactions write come and go within seconds, so their average counts.
+//
+// The usual bytes are those of the removals until now, and what is removed now comes back later. So while removed
+// events stay ever longer, as they do after an import, the size is above the budget. The excess is the slow, bounded
+// integral of what the size is above the budget. These do not add to it:
+//
+//   * events that still have to go, so it does not wind up while the sweeper cannot keep up
+//   * removed bytes beyond kMostBySaved times what was saved since their removal, such as those of a lowered budget
+//   * times in which nothing is saved, because then nothing comes back
 //
 // If events come faster than they can be removed, the room gets less: first for imports, then for authors who are not
 // known, then for all. The live bytes decide, because removed ones may come back only when more is written. They are
@@ -39,7 +47,7 @@ struct DiskUse {
   uint64_t events = 0;
   uint64_t disk_bytes = 0;
   uint64_t removed_bytes = 0;  // the part of disk_bytes that removed events take
-  uint64_t file_bytes = 0;     // the size of all files; 0: not known, disk_bytes counts
+  uint64_t file_bytes = 0;     // the disk space of all files; 0: not known, disk_bytes counts
 };
 
 class DiskBudget {
@@ -60,10 +68,18 @@ class DiskBudget {
   static constexpr double kUsualLag = 0.25;
   static constexpr Duration kLeastLag = std::chrono::seconds(20);
   static constexpr Duration kOthersLag = std::chrono::minutes(1);
-  // The most that is left free for removed events, and for logs and copies. Beside a budget that is small for RocksDB's
-  // buffers these would leave no room for live events.
+  // The most that is left free for removed events, for logs and copies, and for the excess. Beside a budget that is
+  // small for RocksDB's buffers these would leave no room for live events.
   static constexpr double kMostUsual = 0.40;
   static constexpr double kMostOthers = 0.10;
+  static constexpr double kMostExcess = 0.05;
+  // The time of the integral, in times in which removed bytes come back: with one of them it would swing, because so
+  // long a removal has no effect on the size. What a single look adds is bounded.
+  static constexpr double kExcessLag = 3;
+  static constexpr Duration kLeastExcessLag = std::chrono::minutes(10);
+  static constexpr double kMostExcessOfLook = 0.03;
+  // Removed bytes were 1.14 times the saved ones when 2,000 events/s were saved into 2 GB after an import.
+  static constexpr double kMostBySaved = 1.25;
   static constexpr size_t kMostSamples = 2000;
 
   explicit DiskBudget(uint64_t bytes) : bytes_(bytes) {}
@@ -95,8 +111,11 @@ class DiskBudget {
     double removed = 0;
     double saved = 0;
   };
-  void NoteUsual(const DiskUse& use, double bytes_of_one, TimePoint now) WEIR_REQUIRES(mutex_);
-  void NoteOthers(const DiskUse& use, TimePoint now) WEIR_REQUIRES(mutex_);
+  // `passed`: seconds since the last look.
+  void NoteUsual(const DiskUse& use, double bytes_of_one, TimePoint now, double passed) WEIR_REQUIRES(mutex_);
+  void NoteOthers(const DiskUse& use, double passed) WEIR_REQUIRES(mutex_);
+  // `owed`: bytes that still have to go.
+  void NoteExcess(const DiskUse& use, double owed, double passed) WEIR_REQUIRES(mutex_);
   void SetRoom(uint64_t live_bytes) WEIR_REQUIRES(mutex_);
 
   const uint64_t bytes_;
@@ -106,6 +125,7 @@ class DiskBudget {
   uint64_t removed_before_ WEIR_GUARDED_BY(mutex_) = 0;  // NoteRemoved since the last look, in events
   double usual_removed_ WEIR_GUARDED_BY(mutex_) = 0;
   double usual_others_ WEIR_GUARDED_BY(mutex_) = 0;  // bytes of files beside the tables and memtables
+  double excess_ WEIR_GUARDED_BY(mutex_) = 0;
   uint64_t least_used_ WEIR_GUARDED_BY(mutex_) = UINT64_MAX;
   uint64_t events_to_go_ WEIR_GUARDED_BY(mutex_) = 0;
   // The members below are written under mutex_ only.
