@@ -10,6 +10,7 @@ import subprocess
 import time
 
 PATIENCE = 60
+TOOLS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../build/tools")
 
 
 class Skip(Exception):
@@ -18,10 +19,9 @@ class Skip(Exception):
 
 def find(program, package, *elsewhere):
     """Where it is: in build/tools, on the path, or in one of these places."""
-    tools = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../build/tools")
-    for place in (os.path.join(tools, program), shutil.which(program) or "", *elsewhere):
+    for place in (os.path.join(TOOLS, program), shutil.which(program) or "", *elsewhere):
         if os.access(place, os.X_OK):
-            return os.path.realpath(place) if place.startswith(tools) else place
+            return os.path.realpath(place) if place.startswith(TOOLS) else place
     raise Skip(f"{program} is not here; it comes with {package}")
 
 
@@ -110,3 +110,29 @@ def postgres(directory):
                   "-c", "fsync=off"], os.path.join(directory, "postgres.log"),
                  lambda said: "ready to accept connections" in said, **user):
         yield port
+
+
+@contextlib.contextmanager
+def kafka(directory):
+    """Yields the address of a broker that is its own controller."""
+    jars = os.path.join(TOOLS, "kafka/*")
+    if not glob.glob(jars):
+        raise Skip("no Kafka is here; .ci/test-tools brings it")
+    port, controller = free_port(), free_port()
+    settings = os.path.join(directory, "server.properties")
+    with open(settings, "w", encoding="utf-8") as out:
+        out.write(f"""process.roles=broker,controller
+node.id=1
+controller.quorum.voters=1@127.0.0.1:{controller}
+controller.listener.names=CONTROLLER
+listeners=PLAINTEXT://127.0.0.1:{port},CONTROLLER://127.0.0.1:{controller}
+log.dirs={directory}/kafka
+offsets.topic.num.partitions=1
+offsets.topic.replication.factor=1
+group.initial.rebalance.delay.ms=0
+""")
+    java = [find("java", "default-jre-headless"), "-Xmx512m", "-XX:TieredStopAtLevel=1", "-cp", jars]
+    subprocess.run([*java, "kafka.tools.StorageTool", "format", "-t", "MkU3OEVBNTcwNTJENDM2Qg", "-c", settings], check=True,
+                   stdout=subprocess.DEVNULL)
+    with running([*java, "kafka.Kafka", settings], os.path.join(directory, "kafka.log"), lambda _: answers(port)):
+        yield f"127.0.0.1:{port}"
