@@ -5,15 +5,7 @@ package=$house/throttle/c/java
 tests=$house/tests/throttle/c/java
 
 skip() { echo "skipped: $1"; exit 77; }
-release_of() { "$1/bin/javac" -version 2>/dev/null | sed -n 's/^javac \([0-9]*\).*/\1/p'; }
-
-jdk=
-javac=$(command -v javac || true)
-for home in "${JAVA_HOME:-}" "${javac:+$(dirname "$(dirname "$(readlink -f "$javac")")")}" /usr/lib/jvm/*; do
-  release=$(release_of "$home")
-  if [ "${release:-0}" -ge 22 ]; then jdk=$home; break; fi
-done
-[ -n "$jdk" ] || skip "no JDK of 22 or later is here"
+jdk=$("$house/tests/throttle/c/jdk_home.sh") || skip "no JDK of 22 or later is here"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT

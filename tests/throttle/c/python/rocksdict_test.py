@@ -68,6 +68,15 @@ class RocksdictTest(unittest.TestCase):
         self.assertEqual(throttle.asked, [(13, False), (11, False), (3, False), (3, False), (4, False), (batch_bytes, True)])
         self.assertGreater(batch_bytes, 100)
 
+    def test_writes_to_an_rdict_of_a_version_without_put_and_delete(self):
+        rdict, throttle = {}, Recorder()
+        db = weir_throttle.rocksdict.Throttled(rdict, throttle)
+        db["key"] = b"v" * 10
+        self.assertEqual(rdict, {"key": b"v" * 10})
+        del db["key"]
+        self.assertEqual(rdict, {})
+        self.assertEqual(throttle.asked, [(13, False), (3, False)])
+
     def test_a_refused_write_has_written_nothing(self):
         class Refusing:
             def admit(self, nbytes, *, bulk=False):

@@ -64,11 +64,14 @@ class Throttled:
         """Closes the throttle, not the Rdict: close that after it."""
         self.throttle.close()
 
+    # An Rdict has no put and no delete before rocksdict 0.3.8.
     def __setitem__(self, key, value):
-        self.put(key, value)
+        self._admit(_size(key) + _size(value))
+        self._db[key] = value
 
     def __delitem__(self, key):
-        self.delete(key)
+        self._admit(_size(key))
+        del self._db[key]
 
     def __getitem__(self, key):
         return self._db[key]
