@@ -35,6 +35,9 @@ struct Arguments {
   int repetitions = 3;
   int rounds = 3;
   uint64_t published = 100'000;
+  uint64_t questions = 100;
+  uint64_t memory_mb = 1400;
+  std::vector<std::string> gauges;
   double patience_seconds = 300;
   LoadPlan plan;
 };
@@ -82,6 +85,15 @@ void AddLivedInOptions(CommandLine line, Arguments* a) {
       .ShowDefault()
       .Within(100, 10'000'000);
   line.Add("--rounds", &a->rounds, "of all shapes in each repetition").ShowDefault().Within(1, 1000);
+  line.Add("--questions", &a->questions, "of each shape after a start, where each question comes once")
+      .ShowDefault()
+      .Within<uint64_t>(1, 100'000);
+  line.Add("--memory-mb", &a->memory_mb,
+           "value of {memory_mb} in the commands, except where the memory target is a quarter of the database")
+      .ShowDefault()
+      .Within<uint64_t>(1, 16'777'216);
+  line.Add("--gauge", &a->gauges, "a metric of the relay's /metrics to be noted after the events, once for each")
+      .OneWordEach();
 }
 
 // Returns the relay of --url and --pid, or the one that --server starts.
@@ -136,17 +148,25 @@ Status RunAll(const Arguments& a, const std::string& command_line) {
   return RunCampaign(options, a.plan);
 }
 
-Status RunAfterLife(const Arguments& a, const std::string& command_line) {
+Result<LivedInOptions> OptionsOfLife(const Arguments& a, const std::string& command_line) {
   LivedInOptions options{.repetitions = a.repetitions,
                          .rounds = a.rounds,
                          .published = a.published,
+                         .questions = a.questions,
+                         .memory_mb = a.memory_mb,
+                         .gauges = a.gauges,
                          .results = a.results.empty() ? "relay-results" : a.results,
                          .scratch = a.scratch,
                          .command_line = command_line};
   for (const std::string& text : a.compare) options.servers.push_back(ParseContender(text).value());
   for (const std::string& text : a.imports) options.imports.push_back(ParseContender(text).value());
   if (options.servers.empty()) return Status::Error("which relays? Give --compare for each");
-  return RunLivedIn(options, a.plan);
+  return options;
+}
+
+Status RunAfterLife(const Arguments& a, const std::string& command_line) {
+  const auto options = OptionsOfLife(a, command_line);
+  return options.ok() ? RunLivedIn(options.value(), a.plan) : options.status();
 }
 
 // Events of a given size are printed as they are made, and not kept.
