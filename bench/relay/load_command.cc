@@ -10,16 +10,20 @@
 
 #include "bench/measure/results.h"
 #include "bench/relay/campaign.h"
+#include "bench/relay/growth.h"
 #include "bench/relay/launch.h"
 #include "bench/relay/lived_in.h"
 #include "bench/relay/load_scenario.h"
 #include "bench/relay/loop.h"
 #include "config/command_line.h"
+#include "config/text/parse.h"
 
 namespace weir {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr NumberRange kSizes{.min = 100, .max = 100'000'000, .unit = "events"};
 
 struct Arguments {
   std::string url;
@@ -38,6 +42,7 @@ struct Arguments {
   uint64_t questions = 100;
   uint64_t memory_mb = 1400;
   std::vector<std::string> gauges;
+  std::vector<std::string> sizes = {"100000", "1000000", "10000000"};
   double patience_seconds = 300;
   LoadPlan plan;
 };
@@ -94,6 +99,14 @@ void AddLivedInOptions(CommandLine line, Arguments* a) {
       .Within<uint64_t>(1, 16'777'216);
   line.Add("--gauge", &a->gauges, "a metric of the relay's /metrics to be noted after the events, once for each")
       .OneWordEach();
+}
+
+void AddGrowthOptions(CommandLine line, Arguments* a) {
+  AddLivedInOptions(line, a);
+  line.Add("--sizes", &a->sizes, "events to import, ascending; a size that --results has already is not measured again")
+      .SplitAt(',')
+      .ShowDefault()
+      .Check("EVENTS", [](const std::string& text) { return ParseUnsigned(text, kSizes).status(); });
 }
 
 // Returns the relay of --url and --pid, or the one that --server starts.
@@ -169,6 +182,14 @@ Status RunAfterLife(const Arguments& a, const std::string& command_line) {
   return options.ok() ? RunLivedIn(options.value(), a.plan) : options.status();
 }
 
+Status RunSizes(const Arguments& a, const std::string& command_line) {
+  const auto options = OptionsOfLife(a, command_line);
+  if (!options.ok()) return options.status();
+  std::vector<size_t> sizes;
+  for (const std::string& size : a.sizes) sizes.push_back(ParseUnsigned(size, kSizes).value());
+  return RunGrowth(options.value(), sizes, a.plan);
+}
+
 // Events of a given size are printed as they are made, and not kept.
 Status PrintEvents(const Arguments& a) {
   if (a.content_bytes > 0) {
@@ -206,6 +227,8 @@ int LoadCommand(int argc, char** argv) {
       line.AddSubcommand("lived-in",
                          "REQs of relays that all run, after an import, and after clients wrote and a restart"),
       &arguments);
+  AddGrowthOptions(line.AddSubcommand("growth", "lived-in on databases of several sizes, and how costs grow"),
+                   &arguments);
   CommandLine events = line.AddSubcommand("events", "print the events of ingest as JSON Lines, for an import");
   events.Add("--content-bytes", &arguments.content_bytes, "instead: notes of so much text").Within(1, 60'000);
   if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
@@ -218,6 +241,7 @@ int LoadCommand(int argc, char** argv) {
   if (chosen == "events") status = PrintEvents(arguments);
   if (chosen == "all") status = RunAll(arguments, CommandAsTyped(argc, argv));
   if (chosen == "lived-in") status = RunAfterLife(arguments, CommandAsTyped(argc, argv));
+  if (chosen == "growth") status = RunSizes(arguments, CommandAsTyped(argc, argv));
   for (const auto& scenario : scenarios)
     if (chosen == scenario->name()) status = RunScenario(arguments, scenario.get());
   return status.ok() ? 0 : line.Fail(status);

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bench/relay/endpoint.h"
+#include "bench/relay/growth.h"
 #include "bench/relay/launch.h"
 #include "bench/relay/page_cache.h"
 
@@ -114,6 +115,26 @@ TEST(Report, ShapesHaveARowInTheTableOfEachState) {
   EXPECT_NE(tables.find("## first-touch: peer → weir\n"), std::string::npos) << tables;
   EXPECT_NE(tables.find("| #e | **0.500 → 0.500** | 2 → 1 |"), std::string::npos) << tables;
   EXPECT_EQ(tables.find("import"), std::string::npos) << tables;
+}
+
+TEST(Growth, TheExponentIsThatOfAPower) {
+  EXPECT_NEAR(GrowthExponent({{100, 7}, {1000, 7}, {10'000, 7}}), 0, 1e-9);
+  EXPECT_NEAR(GrowthExponent({{100, 1}, {1000, 10}, {10'000, 100}}), 1, 1e-9);
+  EXPECT_NEAR(GrowthExponent({{100, 0}, {1000, 10}, {100'000, 1}}), -0.5, 1e-9);
+  EXPECT_TRUE(std::isnan(GrowthExponent({{100, 0}, {1000, 10}})));
+}
+
+TEST(Growth, TheTableHasTheCostsOfEachSize) {
+  const auto rows = [](double p50) {
+    return std::vector<ResultRow>{Asked("weir", "lived-in", "id: EOSE p50", p50),
+                                  Asked("weir", "lived-in", "id: EOSE max", 9),
+                                  Asked("weir", "publish", "generator CPU per event", 3)};
+  };
+  const std::string table = GrowthTables({{.events = 100, .rows = rows(1)}, {.events = 10'000, .rows = rows(10)}});
+  EXPECT_NE(table.find("| cost | 100 | 10000 | exponent | last : first |"), std::string::npos) << table;
+  EXPECT_NE(table.find("| lived-in: id: EOSE p50, ms | 1 | 10 | +0.50 | 10 |"), std::string::npos) << table;
+  EXPECT_EQ(table.find("max"), std::string::npos) << table;
+  EXPECT_EQ(table.find("generator"), std::string::npos) << table;
 }
 
 TEST(PageCache, FilesKeepTheirContentsAndTheirBytesAreCounted) {
