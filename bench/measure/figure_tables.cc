@@ -9,14 +9,6 @@ namespace {
 
 using Rows = std::vector<ResultRow>;
 
-template <typename Get>
-std::vector<std::string> InOrder(const Rows& rows, Get get) {
-  std::vector<std::string> names;
-  for (const ResultRow& row : rows)
-    if (std::find(names.begin(), names.end(), get(row)) == names.end()) names.push_back(get(row));
-  return names;
-}
-
 Spread SpreadOfCell(const Rows& rows, const std::string& scenario, const std::string& subject) {
   std::vector<double> values;
   for (const ResultRow& row : rows)

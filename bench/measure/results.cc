@@ -5,8 +5,10 @@
 #include <cinttypes>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <fstream>
 #include <limits>
+#include <sstream>
 
 #include "bench/measure/machine.h"
 #include "config/text/rfc3339.h"
@@ -45,6 +47,34 @@ Status AppendResults(const fs::path& file, const std::vector<ResultRow>& rows) {
   }
   out.flush();
   return out.good() ? Status() : Status::Error("cannot write " + file.string());
+}
+
+Result<std::vector<ResultRow>> ReadResults(const fs::path& file) {
+  std::ifstream in(file);
+  std::string line;
+  std::getline(in, line);  // the header
+  std::vector<ResultRow> rows;
+  for (size_t number = 2; std::getline(in, line); ++number) {
+    std::istringstream cells(line);
+    std::vector<std::string> fields;
+    for (std::string field; std::getline(cells, field, ',');) fields.push_back(field);
+    if (fields.size() != 7) return Status::Error(file.string() + ":" + std::to_string(number) + ": not a row");
+    rows.push_back({.date = fields[0],
+                    .relay = fields[1],
+                    .repetition = std::atoi(fields[2].c_str()),
+                    .scenario = fields[3],
+                    .figure = {fields[4], fields[5], std::strtod(fields[6].c_str(), nullptr)}});
+  }
+  if (!in.eof() || rows.empty()) return Status::Error("cannot read " + file.string());
+  return rows;
+}
+
+std::vector<std::string> InOrder(const std::vector<ResultRow>& rows,
+                                 const std::function<std::string(const ResultRow&)>& get) {
+  std::vector<std::string> texts;
+  for (const ResultRow& row : rows)
+    if (std::find(texts.begin(), texts.end(), get(row)) == texts.end()) texts.push_back(get(row));
+  return texts;
 }
 
 Spread SpreadOf(std::vector<double> values) {

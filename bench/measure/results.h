@@ -28,6 +28,13 @@ struct ResultRow {
 // Appends the rows to the file, as CSV. A new file begins with a header.
 Status AppendResults(const std::filesystem::path& file, const std::vector<ResultRow>& rows);
 
+// Returns the rows of such a file.
+Result<std::vector<ResultRow>> ReadResults(const std::filesystem::path& file);
+
+// Returns the texts that `get` returns for the rows, each once, in the order of the rows.
+std::vector<std::string> InOrder(const std::vector<ResultRow>& rows,
+                                 const std::function<std::string(const ResultRow&)>& get);
+
 struct Spread {
   double median = 0, lowest = 0, highest = 0;
 };

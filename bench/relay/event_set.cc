@@ -69,6 +69,16 @@ Result<EventSet> EventSet::Get(const EventRecipe& recipe, const fs::path& direct
   return Status::Error("the events of " + recipe.purpose + " are not as they should be");
 }
 
+Result<EventSet> EventSet::Sample(const fs::path& file, size_t step) {
+  std::ifstream in(file, std::ios::binary);
+  std::string sample;
+  std::string line;
+  for (size_t number = 0; std::getline(in, line); ++number)
+    if (number % step == 0) sample.append(line).append("\n");
+  if (!in.eof() || sample.empty()) return Status::Error("cannot read " + file.string());
+  return FromLines(std::move(sample));
+}
+
 Result<EventSet> EventSet::FromLines(std::string lines) {
   EventSet set;
   set.lines_ = std::move(lines);

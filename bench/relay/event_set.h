@@ -26,6 +26,8 @@ class EventSet {
   static Result<std::filesystem::path> MakeFile(const EventRecipe& recipe, const std::filesystem::path& directory);
   // The name has the purpose, the seed and the count. So recipes that differ otherwise need different purposes.
   static std::filesystem::path FileOf(const EventRecipe& recipe, const std::filesystem::path& directory);
+  // Reads each `step`-th line of such a file.
+  static Result<EventSet> Sample(const std::filesystem::path& file, size_t step);
   // Makes a set of lines of JSON. The error names the first line that has no id, or an id whose first eight bytes an
   // earlier line has.
   static Result<EventSet> FromLines(std::string lines);

@@ -10,16 +10,20 @@
 
 #include "bench/measure/results.h"
 #include "bench/relay/campaign.h"
+#include "bench/relay/growth.h"
 #include "bench/relay/launch.h"
 #include "bench/relay/lived_in.h"
 #include "bench/relay/load_scenario.h"
 #include "bench/relay/loop.h"
 #include "config/command_line.h"
+#include "config/text/parse.h"
 
 namespace weir {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr NumberRange kSizes{.min = 100, .max = 100'000'000, .unit = "events"};
 
 struct Arguments {
   std::string url;
@@ -35,6 +39,10 @@ struct Arguments {
   int repetitions = 3;
   int rounds = 3;
   uint64_t published = 100'000;
+  uint64_t questions = 100;
+  uint64_t memory_mb = 1400;
+  std::vector<std::string> gauges;
+  std::vector<std::string> sizes = {"100000", "1000000", "10000000"};
   double patience_seconds = 300;
   LoadPlan plan;
 };
@@ -82,6 +90,23 @@ void AddLivedInOptions(CommandLine line, Arguments* a) {
       .ShowDefault()
       .Within(100, 10'000'000);
   line.Add("--rounds", &a->rounds, "of all shapes in each repetition").ShowDefault().Within(1, 1000);
+  line.Add("--questions", &a->questions, "of each shape after a start, where each question comes once")
+      .ShowDefault()
+      .Within<uint64_t>(1, 100'000);
+  line.Add("--memory-mb", &a->memory_mb,
+           "value of {memory_mb} in the commands, except where the memory target is a quarter of the database")
+      .ShowDefault()
+      .Within<uint64_t>(1, 16'777'216);
+  line.Add("--gauge", &a->gauges, "a metric of the relay's /metrics to be noted after the events, once for each")
+      .OneWordEach();
+}
+
+void AddGrowthOptions(CommandLine line, Arguments* a) {
+  AddLivedInOptions(line, a);
+  line.Add("--sizes", &a->sizes, "events to import, ascending; a size that --results has already is not measured again")
+      .SplitAt(',')
+      .ShowDefault()
+      .Check("EVENTS", [](const std::string& text) { return ParseUnsigned(text, kSizes).status(); });
 }
 
 // Returns the relay of --url and --pid, or the one that --server starts.
@@ -136,17 +161,33 @@ Status RunAll(const Arguments& a, const std::string& command_line) {
   return RunCampaign(options, a.plan);
 }
 
-Status RunAfterLife(const Arguments& a, const std::string& command_line) {
+Result<LivedInOptions> OptionsOfLife(const Arguments& a, const std::string& command_line) {
   LivedInOptions options{.repetitions = a.repetitions,
                          .rounds = a.rounds,
                          .published = a.published,
+                         .questions = a.questions,
+                         .memory_mb = a.memory_mb,
+                         .gauges = a.gauges,
                          .results = a.results.empty() ? "relay-results" : a.results,
                          .scratch = a.scratch,
                          .command_line = command_line};
   for (const std::string& text : a.compare) options.servers.push_back(ParseContender(text).value());
   for (const std::string& text : a.imports) options.imports.push_back(ParseContender(text).value());
   if (options.servers.empty()) return Status::Error("which relays? Give --compare for each");
-  return RunLivedIn(options, a.plan);
+  return options;
+}
+
+Status RunAfterLife(const Arguments& a, const std::string& command_line) {
+  const auto options = OptionsOfLife(a, command_line);
+  return options.ok() ? RunLivedIn(options.value(), a.plan) : options.status();
+}
+
+Status RunSizes(const Arguments& a, const std::string& command_line) {
+  const auto options = OptionsOfLife(a, command_line);
+  if (!options.ok()) return options.status();
+  std::vector<size_t> sizes;
+  for (const std::string& size : a.sizes) sizes.push_back(ParseUnsigned(size, kSizes).value());
+  return RunGrowth(options.value(), sizes, a.plan);
 }
 
 // Events of a given size are printed as they are made, and not kept.
@@ -186,6 +227,8 @@ int LoadCommand(int argc, char** argv) {
       line.AddSubcommand("lived-in",
                          "REQs of relays that all run, after an import, and after clients wrote and a restart"),
       &arguments);
+  AddGrowthOptions(line.AddSubcommand("growth", "lived-in on databases of several sizes, and how costs grow"),
+                   &arguments);
   CommandLine events = line.AddSubcommand("events", "print the events of ingest as JSON Lines, for an import");
   events.Add("--content-bytes", &arguments.content_bytes, "instead: notes of so much text").Within(1, 60'000);
   if (const std::optional<int> code = line.Parse(argc, argv)) return *code;
@@ -198,6 +241,7 @@ int LoadCommand(int argc, char** argv) {
   if (chosen == "events") status = PrintEvents(arguments);
   if (chosen == "all") status = RunAll(arguments, CommandAsTyped(argc, argv));
   if (chosen == "lived-in") status = RunAfterLife(arguments, CommandAsTyped(argc, argv));
+  if (chosen == "growth") status = RunSizes(arguments, CommandAsTyped(argc, argv));
   for (const auto& scenario : scenarios)
     if (chosen == scenario->name()) status = RunScenario(arguments, scenario.get());
   return status.ok() ? 0 : line.Fail(status);

@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <iterator>
 #include <string_view>
+
+#include "config/text/parse.h"
 
 namespace weir {
 namespace {
@@ -36,10 +39,7 @@ constexpr Headline kHeadlines[] = {
 };
 
 std::vector<std::string> RelaysOf(const std::vector<ResultRow>& rows) {
-  std::vector<std::string> relays;
-  for (const ResultRow& row : rows)
-    if (std::find(relays.begin(), relays.end(), row.relay) == relays.end()) relays.push_back(row.relay);
-  return relays;
+  return InOrder(rows, [](const ResultRow& row) { return row.relay; });
 }
 
 std::vector<double> ValuesOf(const std::vector<ResultRow>& rows, const std::string& relay, std::string_view scenario,
@@ -81,6 +81,19 @@ std::string TableRow(const std::vector<ResultRow>& rows, const std::vector<std::
   return text + "\n";
 }
 
+std::string ShapeCell(const std::vector<ResultRow>& rows, const std::vector<std::string>& relays,
+                      const std::string& scenario, const LoadFigure& figure) {
+  constexpr double kGoal = 0.8;
+  std::string text;
+  std::vector<double> medians;
+  for (const std::string& relay : relays) {
+    medians.push_back(MedianOf(rows, relay, scenario, figure.name));
+    text += (text.empty() ? "" : " → ") + FigureText(medians.back(), figure.unit);
+  }
+  const bool behind = medians.size() >= 2 && medians.back() > kGoal * medians.front();
+  return behind ? "**" + text + "**" : text;
+}
+
 }  // namespace
 
 std::string ResultTables(const std::vector<ResultRow>& rows) {
@@ -110,6 +123,34 @@ std::string ResultTables(const std::vector<ResultRow>& rows) {
     text += TableRow(rows, relays, row.figure.name, row.scenario, row.figure);
   }
   return text;
+}
+
+std::string ShapeTables(const std::vector<ResultRow>& rows) {
+  constexpr std::string_view kMark = ": EOSE p50";
+  const std::vector<std::string> relays = RelaysOf(rows);
+  std::string text;
+  for (const std::string& scenario : InOrder(rows, [](const ResultRow& row) { return row.scenario; })) {
+    std::vector<ResultRow> of_shapes;
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(of_shapes),
+                 [&](const ResultRow& row) { return row.scenario == scenario && row.figure.name.ends_with(kMark); });
+    if (of_shapes.empty()) continue;
+    text += "\n## " + scenario + ": " + Join(relays, " → ") + "\n\n";
+    text += TableHead("shape", {"p50, ms", "p99, ms", "CPU of the relay, µs"});
+    for (const std::string& name : InOrder(of_shapes, [](const ResultRow& row) { return row.figure.name; })) {
+      const std::string shape = name.substr(0, name.size() - kMark.size());
+      text += "| " + shape + " |";
+      for (const LoadFigure& figure : {LoadFigure{shape + ": EOSE p50", "ms"}, LoadFigure{shape + ": EOSE p99", "ms"},
+                                       LoadFigure{shape + ": server CPU per REQ", "µs"}})
+        text += " " + ShapeCell(rows, relays, scenario, figure) + " |";
+      text += "\n";
+    }
+  }
+  return text;
+}
+
+double MedianOf(const std::vector<ResultRow>& rows, const std::string& relay, std::string_view scenario,
+                std::string_view figure) {
+  return SpreadOf(ValuesOf(rows, relay, scenario, figure)).median;
 }
 
 }  // namespace weir

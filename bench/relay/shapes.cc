@@ -15,6 +15,10 @@ class FilterMaker {
   std::string ById() { return R"({"ids":[")" + std::string(stored_.id(Any())) + R"("]})"; }
   std::string ByAuthorAndKind() { return R"({"authors":[")" + Author() + R"("],"kinds":[1],"limit":20})"; }
   std::string ByReference() { return R"({"#e":[")" + TagOf('e', stored_.id(Any())) + R"("]})"; }
+  // A client sends this to show the replies and reactions to a page of notes.
+  std::string ByReferences(size_t notes) {
+    return R"({"#e":[)" + Distinct(notes, [this] { return TagOf('e', stored_.id(Any())); }) + "]}";
+  }
   // From the older half, so that the limit ends it.
   std::string ByKindSince() {
     const std::string_view since = PlainField(stored_.json(Any() / 2), "created_at");
@@ -84,6 +88,7 @@ std::vector<ReqShape> ReqShapes(const EventSet& stored, size_t variants, uint64_
   add("100 ids", false, [&] { return make.ByManyIds(); });
   add("no match", false, [&] { return make.NoMatch(); });
   add("scan 5000", true, [] { return FilterMaker::FullScan(); });
+  add("#e of 16", false, [&] { return make.ByReferences(16); });
   return shapes;
 }
 

@@ -16,7 +16,6 @@
 #include <random>
 #include <set>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -24,9 +23,9 @@
 #include "bench/measure/own_cpu.h"
 #include "bench/relay/event_maker.h"
 #include "bench/relay/server_usage.h"
+#include "bench/store/settle.h"
 #include "relay/nostr/event_parser.h"
 #include "relay/store/rocksdb_store.h"
-#include "rocksdb/db.h"
 
 namespace weir {
 namespace {
@@ -82,22 +81,6 @@ void Measure(const char* what, size_t count, const std::function<void()>& work) 
   const double n = static_cast<double>(count) / 1e6;
   std::printf("%-34s %7.2f µs CPU of the caller, %7.2f of all, %7.2f elapsed\n", what,
               (ThreadCpuSeconds() - thread_before) / n, ToSeconds(OwnProcessorTime() - process_before) / n, wall / n);
-}
-
-void Settle(RocksDbStore& store) {
-  if (const Status flushed = store.Flush(); !flushed.ok()) Fail(flushed);
-  uint64_t busy = 1;
-  while (busy > 0) {
-    std::this_thread::sleep_for(std::chrono::milliseconds(100));
-    busy = 0;
-    for (rocksdb::ColumnFamilyHandle* family : store.families()) {
-      for (const char* name : {"rocksdb.num-running-compactions", "rocksdb.compaction-pending"}) {
-        uint64_t value = 0;
-        store.db()->GetIntProperty(family, name, &value);
-        busy += value;
-      }
-    }
-  }
 }
 
 void PrintSizes(RocksDbStore& store) {
@@ -167,7 +150,7 @@ void SingleCommits(const std::string& path) {
   const auto store = OpenStore(path, SyncMode::kBatch);
   const uint64_t before = BytesWritten();
   Measure("save one by one, synced", events.size(), [&] { SaveAll(*store, events, 1); });
-  Settle(*store);
+  if (const Status settled = Settle(*store); !settled.ok()) Fail(settled);
   std::printf("%-34s %7.2f KB an event\n", "written, all included",
               static_cast<double>(BytesWritten() - before) / 1000 / static_cast<double>(events.size()));
 }
@@ -186,7 +169,7 @@ void Run(size_t count, size_t batch, const std::string& path) {
     const auto store = OpenStore(path, SyncMode::kOff);
     const uint64_t before = BytesWritten();
     Measure("save, not synced", count, [&] { SaveAll(*store, events, batch); });
-    Settle(*store);
+    if (const Status settled = Settle(*store); !settled.ok()) Fail(settled);
     std::printf("%-34s %7.2f KB an event\n", "written, all included",
                 static_cast<double>(BytesWritten() - before) / 1000 / static_cast<double>(count));
     PrintSizes(*store);

@@ -118,6 +118,20 @@ TEST(EventMaker, ALivedInRelayGetsOddOnes) {
   EXPECT_GT(large, 10u);
 }
 
+TEST(EventSet, ASampleHasEveryNthLine) {
+  auto scratch = TemporaryDirectory::Make(std::filesystem::temp_directory_path());
+  ASSERT_TRUE(scratch.ok());
+  const auto file = EventSet::MakeFile({.purpose = "sample", .count = 10, .day = kDay}, scratch.value()->path());
+  ASSERT_TRUE(file.ok()) << file.status().message();
+  const auto all = EventSet::Sample(file.value(), 1);
+  const auto sample = EventSet::Sample(file.value(), 4);
+  ASSERT_TRUE(all.ok() && sample.ok());
+  ASSERT_EQ(all.value().size(), 10u);
+  ASSERT_EQ(sample.value().size(), 3u);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(sample.value().json(i), all.value().json(4 * i));
+  EXPECT_FALSE(EventSet::Sample(scratch.value()->path() / "none", 1).ok());
+}
+
 TEST(EventSet, FindsEventsByTheirIds) {
   const EventSet set = SetOf({.purpose = "find", .count = 300, .day = kDay});
   for (size_t i = 0; i < set.size(); ++i) EXPECT_EQ(set.FindHex(set.id(i)), i);
@@ -157,7 +171,7 @@ TEST(FrameLane, LanesShareTheEventsInTheirOrder) {
 TEST(Shapes, AllFiltersAreGood) {
   const EventSet set = SetOf({.purpose = "shapes", .count = 500, .day = kDay});
   const std::vector<ReqShape> shapes = ReqShapes(set, 5, 1);
-  EXPECT_EQ(shapes.size(), 11u);
+  EXPECT_EQ(shapes.size(), 12u);
   for (const ReqShape& shape : shapes) {
     ASSERT_EQ(shape.filters.size(), 5u) << shape.name;
     for (const std::string& filter : shape.filters) {

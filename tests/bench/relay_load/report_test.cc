@@ -1,6 +1,7 @@
 #include "bench/relay/report.h"
 
 #include <gtest/gtest.h>
+#include <unistd.h>
 
 #include <cmath>
 #include <filesystem>
@@ -11,7 +12,9 @@
 #include <vector>
 
 #include "bench/relay/endpoint.h"
+#include "bench/relay/growth.h"
 #include "bench/relay/launch.h"
+#include "bench/relay/page_cache.h"
 
 namespace weir {
 namespace {
@@ -72,6 +75,83 @@ TEST(Report, CsvHasOneHeader) {
             "date,relay,repetition,scenario,figure,unit,value\n"
             "2026-01-01,weir,1,ingest,rate,events/s,1.5000\n"
             "2026-01-01,weir,1,ingest,rate,events/s,2.0000\n");
+}
+
+TEST(Report, RowsAreReadAsTheyWereWritten) {
+  auto scratch = TemporaryDirectory::Make(std::filesystem::temp_directory_path());
+  ASSERT_TRUE(scratch.ok());
+  const auto file = scratch.value()->path() / "results.csv";
+  EXPECT_FALSE(ReadResults(file).ok());
+  std::vector<ResultRow> rows = Rates("peer", {1.5}) + Rates("weir", {2, 3});
+  rows[0].figure.unit = "";
+  ASSERT_TRUE(AppendResults(file, rows).ok());
+  const auto read = ReadResults(file);
+  ASSERT_TRUE(read.ok()) << read.status().message();
+  ASSERT_EQ(read.value().size(), 3u);
+  EXPECT_EQ(read.value()[0].figure.unit, "");
+  EXPECT_EQ(read.value()[0].figure.value, 1.5);
+  EXPECT_EQ(read.value()[2].relay, "weir");
+  EXPECT_EQ(read.value()[2].repetition, 2);
+  EXPECT_EQ(read.value()[2].figure.value, 3);
+  std::ofstream(file, std::ios::app) << "2026-01-01,weir,1\n";
+  EXPECT_NE(ReadResults(file).status().message().find(":5: not a row"), std::string::npos);
+}
+
+ResultRow Asked(const std::string& relay, const std::string& state, const std::string& figure, double value) {
+  return {.date = "2026-01-01", .relay = relay, .scenario = state, .figure = {figure, "ms", value}};
+}
+
+TEST(Report, ShapesHaveARowInTheTableOfEachState) {
+  std::vector<ResultRow> rows;
+  for (const char* relay : {"peer", "weir"})
+    for (const char* state : {"fresh", "first-touch"})
+      for (const double value : {0.25, 0.75, 0.5}) {
+        rows.push_back(Asked(relay, state, "#e: EOSE p50", value));
+        rows.push_back(Asked(relay, state, "#e: EOSE p99", relay == std::string("weir") ? 1 : 2));
+      }
+  rows.push_back(Asked("weir", "import", "seconds", 3));
+  const std::string tables = ShapeTables(rows);
+  EXPECT_NE(tables.find("## fresh: peer → weir\n"), std::string::npos) << tables;
+  EXPECT_NE(tables.find("## first-touch: peer → weir\n"), std::string::npos) << tables;
+  EXPECT_NE(tables.find("| #e | **0.500 → 0.500** | 2 → 1 |"), std::string::npos) << tables;
+  EXPECT_EQ(tables.find("import"), std::string::npos) << tables;
+}
+
+TEST(Growth, TheExponentIsThatOfAPower) {
+  EXPECT_NEAR(GrowthExponent({{100, 7}, {1000, 7}, {10'000, 7}}), 0, 1e-9);
+  EXPECT_NEAR(GrowthExponent({{100, 1}, {1000, 10}, {10'000, 100}}), 1, 1e-9);
+  EXPECT_NEAR(GrowthExponent({{100, 0}, {1000, 10}, {100'000, 1}}), -0.5, 1e-9);
+  EXPECT_TRUE(std::isnan(GrowthExponent({{100, 0}, {1000, 10}})));
+}
+
+TEST(Growth, TheTableHasTheCostsOfEachSize) {
+  const auto rows = [](double p50) {
+    return std::vector<ResultRow>{Asked("weir", "lived-in", "id: EOSE p50", p50),
+                                  Asked("weir", "lived-in", "id: EOSE max", 9),
+                                  Asked("weir", "publish", "generator CPU per event", 3)};
+  };
+  const std::string table = GrowthTables({{.events = 100, .rows = rows(1)}, {.events = 10'000, .rows = rows(10)}});
+  EXPECT_NE(table.find("| cost | 100 | 10000 | exponent | last : first |"), std::string::npos) << table;
+  EXPECT_NE(table.find("| lived-in: id: EOSE p50, ms | 1 | 10 | +0.50 | 10 |"), std::string::npos) << table;
+  EXPECT_EQ(table.find("max"), std::string::npos) << table;
+  EXPECT_EQ(table.find("generator"), std::string::npos) << table;
+}
+
+TEST(PageCache, FilesKeepTheirContentsAndTheirBytesAreCounted) {
+  auto scratch = TemporaryDirectory::Make(std::filesystem::temp_directory_path());
+  ASSERT_TRUE(scratch.ok());
+  const auto below = scratch.value()->path() / "db";
+  EXPECT_FALSE(DropFromPageCache(below).ok());
+  std::filesystem::create_directory(below);
+  EXPECT_EQ(DropFromPageCache(scratch.value()->path()).value(), 0u);
+  const std::string text(100'000, 'x');
+  std::ofstream(below / "file") << text;
+  const auto left = DropFromPageCache(scratch.value()->path());
+  ASSERT_TRUE(left.ok()) << left.status().message();
+  // A file system in memory keeps all pages.
+  EXPECT_LE(left.value(), text.size() + static_cast<uint64_t>(sysconf(_SC_PAGESIZE)));
+  std::ifstream in(below / "file");
+  EXPECT_EQ(std::string(std::istreambuf_iterator<char>(in), std::istreambuf_iterator<char>()), text);
 }
 
 TEST(Endpoint, OnlyLoopbackIsLoaded) {
