@@ -46,7 +46,7 @@ Result<uint64_t> DropFromPageCache(const fs::path& directory) {
   for (auto at = fs::recursive_directory_iterator(directory, error); !error && at != fs::end(at); at.increment(error)) {
     if (!at->is_regular_file(error)) continue;
     const auto of_file = Drop(at->path(), at->file_size(error));
-    if (!of_file.ok()) return of_file;
+    if (!of_file.ok()) return of_file.status();
     left += of_file.value();
   }
   if (error) return Status::Error("cannot read " + directory.string() + ": " + error.message());
