@@ -147,6 +147,8 @@ std::string GrowthTables(const std::vector<SizeRows>& sizes) {
 }
 
 Status RunGrowth(const LivedInOptions& options, const std::vector<size_t>& sizes, const LoadPlan& plan) {
+  for (size_t i = 1; i < sizes.size(); ++i)
+    if (plan.Scaled(sizes[i]) <= plan.Scaled(sizes[i - 1])) return Status::Error("--sizes must ascend");
   std::vector<SizeRows> measured;
   for (const size_t size : sizes) {
     auto rows = MeasureSize(options, size, plan);

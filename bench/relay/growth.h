@@ -13,7 +13,7 @@
 
 namespace weir {
 
-// The medians of one size: the number of imported events, and the rows of its results.csv.
+// SizeRows has the results of one size: the number of imported events, and the rows of its results.csv.
 struct SizeRows {
   size_t events = 0;
   std::vector<ResultRow> rows;

@@ -6,7 +6,6 @@
 #include <cstdio>
 #include <fstream>
 #include <functional>
-#include <unordered_set>
 
 #include "bench/relay/gauges.h"
 #include "bench/relay/measured_relay.h"
@@ -29,15 +28,6 @@ constexpr size_t kMostSampled = 1'000'000;
 constexpr uint64_t kLeastMemoryMb = 128;
 // RocksDB's first looks at its tables after a start are over by then.
 constexpr double kSettleSeconds = 1;
-
-// Returns the shape with the first `most` different filters.
-ReqShape EachOnce(const ReqShape& shape, size_t most) {
-  ReqShape once{.name = shape.name, .heavy = shape.heavy, .filters = {}};
-  std::unordered_set<std::string> seen;
-  for (const std::string& filter : shape.filters)
-    if (once.filters.size() < most && seen.insert(filter).second) once.filters.push_back(filter);
-  return once;
-}
 
 class LivedIn {
  public:
@@ -116,11 +106,12 @@ class LivedIn {
     return results_.Add(relay.name(), run > 0 ? run : repetition_, scenario, figures);
   }
 
-  Status Start(MeasuredRelay& relay, const std::string& state, uint64_t memory_mb) {
+  Status Start(MeasuredRelay& relay, const std::string& state, uint64_t memory_mb, int run = 0) {
     const auto time = relay.Start(memory_mb);
     if (!time.ok()) return time.status();
-    return AddResults(relay, state, {{"start", "ms", Milliseconds(time.value())}});
+    return AddResults(relay, state, {{"start", "ms", Milliseconds(time.value())}}, run);
   }
+  int RunOf(int round) const { return (repetition_ - 1) * options_.rounds + round; }
 
   Status Import(MeasuredRelay& relay, size_t events) {
     const auto cost = relay.Import(file_);
@@ -181,7 +172,7 @@ class LivedIn {
   Status Measure(MeasuredRelay& relay, const ReqShape& shape, size_t requests, const std::string& state, int round) {
     const auto figures = MeasureShape(relay.target(), plan_, shape, requests);
     if (!figures.ok()) return figures.status();
-    return AddResults(relay, state, figures.value(), (repetition_ - 1) * options_.rounds + round);
+    return AddResults(relay, state, figures.value(), RunOf(round));
   }
 
   // Calls `ask` for each relay in turn, shape by shape, in every round.
@@ -209,8 +200,8 @@ class LivedIn {
     return AskAll(each_once_, state, [&](MeasuredRelay& relay, const ReqShape& shape, int round) {
       if (Status s = relay.Stop(); !s.ok()) return s;
       if (cold)
-        if (Status s = DropPages(relay, state); !s.ok()) return s;
-      if (Status s = Start(relay, state, options_.memory_mb); !s.ok()) return s;
+        if (Status s = DropPages(relay, state, RunOf(round)); !s.ok()) return s;
+      if (Status s = Start(relay, state, options_.memory_mb, RunOf(round)); !s.ok()) return s;
       if (Status s = Loop(plan_.patience).RunFor(FromSeconds(plan_.Scaled(kSettleSeconds))); !s.ok()) return s;
       return Measure(relay, shape, shape.filters.size(), state, round);
     });
@@ -227,10 +218,10 @@ class LivedIn {
     return left.value() == 0;
   }
 
-  Status DropPages(const MeasuredRelay& relay, const std::string& state) {
+  Status DropPages(const MeasuredRelay& relay, const std::string& state, int run) {
     const auto left = DropFromPageCache(relay.db());
     if (!left.ok()) return left.status();
-    return AddResults(relay, state, {{"still in the page cache", "MB", static_cast<double>(left.value()) / 1e6}});
+    return AddResults(relay, state, {{"still in the page cache", "MB", static_cast<double>(left.value()) / 1e6}}, run);
   }
 
   Status AskWithLittleMemory(const std::string& state) {
@@ -271,7 +262,7 @@ class LivedIn {
   std::vector<ReqShape> each_once_;  // the same shapes, with every filter once
   fs::path file_;                    // the events to import
   std::unique_ptr<TemporaryDirectory> scratch_;
-  std::vector<MeasuredRelay> relays_;  // are stopped before the directory is removed
+  std::vector<MeasuredRelay> relays_;  // stands behind scratch_, because a relay ends before its directory goes
   Results results_{options_.results, options_.command_line};
 };
 

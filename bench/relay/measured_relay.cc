@@ -30,7 +30,12 @@ Result<Duration> MeasuredRelay::Start(uint64_t memory_mb) {
   return Loop::Now() - begin;
 }
 
-Status MeasuredRelay::Stop() { return relay_.process == nullptr ? Status() : relay_.process->Stop(); }
+Status MeasuredRelay::Stop() {
+  if (relay_.process == nullptr) return Status();
+  if (Status s = relay_.process->Stop(); !s.ok()) return s;
+  relay_.process.reset();  // or the error of a later start would be explained by this end
+  return Status();
+}
 
 Status MeasuredRelay::Explain(const Status& error) {
   return Status::Error(name() + ": " + WithFate(error, &relay_).message());

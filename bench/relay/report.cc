@@ -87,8 +87,9 @@ std::string ShapeCell(const std::vector<ResultRow>& rows, const std::vector<std:
   std::string text;
   std::vector<double> medians;
   for (const std::string& relay : relays) {
+    if (!medians.empty()) text += " → ";
     medians.push_back(MedianOf(rows, relay, scenario, figure.name));
-    text += (text.empty() ? "" : " → ") + FigureText(medians.back(), figure.unit);
+    text += std::isnan(medians.back()) ? "-" : FigureText(medians.back(), figure.unit);
   }
   const bool behind = medians.size() >= 2 && medians.back() > kGoal * medians.front();
   return behind ? "**" + text + "**" : text;

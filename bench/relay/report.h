@@ -16,7 +16,7 @@ std::string ResultTables(const std::vector<ResultRow>& rows);
 
 // Returns Markdown: for each scenario with REQs of shapes (shape_meter.h) a table of medians, with a row for each
 // shape. Figures of several relays stand in one cell, in the order in which the relays come first in the rows ("1.2 →
-// 0.8"). Bold: the last relay takes more than 0.8 of the first one's.
+// 0.8"). A cell is bold if the last relay takes more than 0.8 of the first one's.
 std::string ShapeTables(const std::vector<ResultRow>& rows);
 
 // Returns the median of the rows of this relay, scenario and figure; NaN if there are none.

@@ -92,6 +92,14 @@ std::vector<ReqShape> ReqShapes(const EventSet& stored, size_t variants, uint64_
   return shapes;
 }
 
+ReqShape EachOnce(const ReqShape& shape, size_t most) {
+  ReqShape once{.name = shape.name, .heavy = shape.heavy, .filters = {}};
+  std::set<std::string> seen;
+  for (const std::string& filter : shape.filters)
+    if (once.filters.size() < most && seen.insert(filter).second) once.filters.push_back(filter);
+  return once;
+}
+
 std::vector<std::string> InteractiveFilters(const EventSet& stored, size_t variants, uint64_t seed) {
   FilterMaker make(stored, seed);
   std::vector<std::string> filters;

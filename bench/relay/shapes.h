@@ -20,6 +20,9 @@ struct ReqShape {
 // Returns all shapes, with `variants` filters each. The same seed makes the same filters.
 std::vector<ReqShape> ReqShapes(const EventSet& stored, size_t variants, uint64_t seed);
 
+// Returns the shape with the first `most` different filters.
+ReqShape EachOnce(const ReqShape& shape, size_t most);
+
 // Returns filters of the four shapes that interactive clients send most, in turn: by id, by author and kind, by #e, and
 // by kind since a time.
 std::vector<std::string> InteractiveFilters(const EventSet& stored, size_t variants, uint64_t seed);

@@ -8,7 +8,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -17,6 +16,7 @@
 #include <vector>
 
 #include "bench/measure/arguments.h"
+#include "bench/measure/own_cpu.h"
 #include "bench/relay/event_set.h"
 #include "bench/relay/shapes.h"
 #include "bench/store/settle.h"
@@ -65,37 +65,25 @@ void SaveAll(RocksDbStore& store, const EventSet& set) {
   }
 }
 
-double ThreadCpuMicros() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return 1e6 * static_cast<double>(time.tv_sec) + 1e-3 * static_cast<double>(time.tv_nsec);
-}
-
-// Returns the CPU time of each question in microseconds.
-std::vector<double> AskAll(const RocksDbStore& store, const std::vector<std::string>& questions) {
-  std::vector<double> micros;
+// Returns the mean CPU time of a question in microseconds.
+double AskAll(const RocksDbStore& store, const std::vector<std::string>& questions) {
+  Duration used{};
   for (const std::string& question : questions) {
     std::vector<Filter> filters = {Needed(ParseFilter(question))};
-    const double start = ThreadCpuMicros();
+    const Duration start = ThreadProcessorTime();
     const auto query = store.Find(std::move(filters), {});
     while (Needed(query->Next({}, [](EventView) {})) == Progress::kMore) continue;
-    micros.push_back(ThreadCpuMicros() - start);
+    used += ThreadProcessorTime() - start;
   }
-  return micros;
-}
-
-double Median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
+  return 1e6 * ToSeconds(used) / static_cast<double>(questions.size());
 }
 
 void Show(const fs::path& path, const ReqShape& shape) {
-  std::vector<double> cold, warm;
+  double cold_us = 0, warm_us = 0;
   {
     const auto store = OpenStore(path);
-    cold = AskAll(*store, shape.filters);
-    warm = AskAll(*store, shape.filters);
+    cold_us = AskAll(*store, shape.filters);
+    warm_us = AskAll(*store, shape.filters);
   }
   const auto store = OpenStore(path);  // once more, because reading the clock costs time
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kEnableTimeExceptForMutex);
@@ -103,10 +91,10 @@ void Show(const fs::path& path, const ReqShape& shape) {
   did.Reset();
   AskAll(*store, shape.filters);
   rocksdb::SetPerfLevel(rocksdb::PerfLevel::kDisable);
-  const auto each = [&](uint64_t all) { return static_cast<double>(all) / static_cast<double>(cold.size()); };
+  const auto each = [&](uint64_t all) { return static_cast<double>(all) / static_cast<double>(shape.filters.size()); };
   const double index = each(did.index_block_read_count), filter = each(did.filter_block_read_count);
   std::printf("| %s | %zu | %.0f | %.0f | %.2f | %.2f | %.1f | %.1f | %.0f | %.1f | %.1f | %.1f | %.0f | %.0f |\n",
-              shape.name.c_str(), cold.size(), Median(cold), Median(warm), index, filter,
+              shape.name.c_str(), shape.filters.size(), cold_us, warm_us, index, filter,
               each(did.block_read_count) - index - filter, each(did.block_cache_hit_count),
               each(did.block_read_byte) / 1e3, each(did.block_read_time) / 1e3, each(did.block_checksum_time) / 1e3,
               each(did.block_decompress_time) / 1e3, each(did.user_key_comparison_count),
@@ -116,18 +104,25 @@ void Show(const fs::path& path, const ReqShape& shape) {
 void Run(size_t events, size_t questions, const fs::path& path, const std::string& only) {
   const EventSet stored = EventsOf(path, "first-touch", events, false);
   if (!fs::exists(path)) {
-    const auto store = OpenStore(path);
-    SaveAll(*store, stored);
-    SaveAll(*store, EventsOf(path, "first-touch-later", events, true));
-    Need(Settle(*store));  // a compaction beside the questions would take their caches
+    const fs::path unfinished = path.string() + ".unfinished";
+    fs::remove_all(unfinished);
+    {
+      const auto store = OpenStore(unfinished);
+      SaveAll(*store, stored);
+      SaveAll(*store, EventsOf(path, "first-touch-later", events, true));
+      Need(Settle(*store));  // a compaction beside the questions would take their caches
+    }
+    fs::rename(unfinished, path);
   }
+  if (OpenStore(path)->Sizes().events < events)
+    Need(Status::Error(path.string() + " was made with fewer events; remove it, or name another directory"));
   std::printf(
-      "| means of a question | questions | cold, µs of CPU (p50) | warm | index blocks | filter blocks | data blocks | "
-      "cache hits "
+      "| means of a question | questions | cold, µs of CPU | warm | index blocks | filter blocks | data blocks | cache "
+      "hits "
       "| KB | read, µs | checksum, µs | unpack, µs | comparisons | seeks and gets, µs |\n");
   std::printf("|---|---|---|---|---|---|---|---|---|---|---|---|---|---|\n");
   for (const ReqShape& shape : ReqShapes(stored, questions, 1))
-    if (only.empty() || shape.name == only) Show(path, shape);
+    if (only.empty() || shape.name == only) Show(path, EachOnce(shape, questions));
 }
 
 }  // namespace

@@ -9,7 +9,6 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
-#include <ctime>
 #include <filesystem>
 #include <functional>
 #include <memory>
@@ -31,12 +30,6 @@ namespace weir {
 namespace {
 
 using SteadyClock = std::chrono::steady_clock;
-
-double ThreadCpuSeconds() {
-  timespec time{};
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-}
 
 uint64_t BytesWritten() { return ReadWritten(getpid()).value().to_disk; }
 
@@ -73,14 +66,15 @@ void SaveAll(RocksDbStore& store, const std::vector<Event>& events, size_t batch
 }
 
 void Measure(const char* what, size_t count, const std::function<void()>& work) {
-  const double thread_before = ThreadCpuSeconds();
+  const double thread_before = ToSeconds(ThreadProcessorTime());
   const Duration process_before = OwnProcessorTime();
   const auto start = SteadyClock::now();
   work();
   const double wall = std::chrono::duration<double>(SteadyClock::now() - start).count();
   const double n = static_cast<double>(count) / 1e6;
   std::printf("%-34s %7.2f µs CPU of the caller, %7.2f of all, %7.2f elapsed\n", what,
-              (ThreadCpuSeconds() - thread_before) / n, ToSeconds(OwnProcessorTime() - process_before) / n, wall / n);
+              (ToSeconds(ThreadProcessorTime()) - thread_before) / n,
+              ToSeconds(OwnProcessorTime() - process_before) / n, wall / n);
 }
 
 void PrintSizes(RocksDbStore& store) {

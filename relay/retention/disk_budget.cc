@@ -66,13 +66,15 @@ void DiskBudget::NoteUsual(const DiskUse& use, double bytes_of_one, TimePoint no
 }
 
 void DiskBudget::NoteExcess(const DiskUse& use, double owed, double passed) {
-  if (samples_.size() < 2 || samples_.back().saved <= samples_[samples_.size() - 2].saved) return;
+  if (samples_.size() < 2) return;
   const Sample& since = samples_.front();
   const Sample& last = samples_.back();
   const double counted = kMostBySaved * (last.saved - since.saved);
   const double size = static_cast<double>(used_) - std::max(0.0, static_cast<double>(use.removed_bytes) - counted);
   const auto budget = static_cast<double>(bytes_);
-  const double above = std::clamp(size - owed - budget, -kMostExcessOfLook * budget, kMostExcessOfLook * budget);
+  const bool saved = last.saved > samples_[samples_.size() - 2].saved;
+  const double most = saved ? kMostExcessOfLook * budget : 0;
+  const double above = std::clamp(size - owed - budget, -kMostExcessOfLook * budget, most);
   const double lag = std::max(ToSeconds(kLeastExcessLag), ToSeconds(last.at - since.at) * kExcessLag);
   excess_ = std::clamp(excess_ + above * std::min(1.0, passed / lag), 0.0, kMostExcess * budget);
 }

