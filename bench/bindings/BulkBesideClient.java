@@ -91,9 +91,13 @@ public final class BulkBesideClient {
     serveClient(System.nanoTime(), WARM_SECONDS);
     long begin = System.nanoTime();
     Thread load = Thread.ofPlatform().start(() -> loadInBulk(batchValues));
-    List<Double> waitsMs = serveClient(begin, seconds);
-    over = true;
-    load.join();
+    List<Double> waitsMs;
+    try {
+      waitsMs = serveClient(begin, seconds);
+    } finally {
+      over = true;
+      load.join();
+    }
     double elapsed = 1e-9 * (System.nanoTime() - begin);
     if (loadFailed != null) throw loadFailed;
     StringBuilder line = new StringBuilder("waits_ms");

@@ -187,8 +187,10 @@ def main():
     load = BulkLoad(db, int(value_bytes), int(batch_values))
     begin = time.monotonic()
     load.start()
-    waits_ms, refused = serve_client(db, client_bytes, float(seconds))
-    load.end()
+    try:
+        waits_ms, refused = serve_client(db, client_bytes, float(seconds))
+    finally:
+        load.end()
     elapsed = time.monotonic() - begin
     print("waits_ms", *(f"{ms:.3f}" for ms in waits_ms))
     print(f"refused {refused}\nbulk_bytes {load.bytes}\nseconds {elapsed:.3f}\n{db.counters()}")

@@ -49,6 +49,12 @@ TEST(SharedBuffers, AFlushIsDueWhenThreeQuartersAreBeingFilled) {
   }
 }
 
+TEST(SharedBuffersSignal, HasADeadTimeAlsoIfNothingFlushesAndTheLimitIsHuge) {
+  const SharedBuffers buffers{.limit_bytes = UINT64_MAX, .largest_bytes = UINT64_MAX};
+  const Signal signal = SharedBuffersSignal().Update(TimePoint{}, buffers, 0, kInterval);
+  EXPECT_EQ(signal.dead_time, std::chrono::hours(1) + kInterval);
+}
+
 TEST(SharedBuffersSignal, HasTheGeometryOfTheLastQuarter) {
   const SharedBuffers buffers{.limit_bytes = 80 * kMebibyte, .largest_bytes = 20 * kMebibyte};
   const Signal signal = SharedBuffersSignal().Update(TimePoint{}, buffers, 25.0 * kMebibyte, kInterval);

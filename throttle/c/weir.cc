@@ -111,12 +111,12 @@ std::shared_ptr<HostedThrottle>& ThrottleOf(weir_throttle handle) {
 
 weir_code Tell(const Outcome& outcome) {
   if (outcome.state == Admission::State::kAdmitted) return WEIR_OK;
-  Last().retry_ms = std::chrono::ceil<std::chrono::milliseconds>(outcome.retry_after).count();
   if (outcome.state == Admission::State::kWaiting) {
     // The limits change ten times a second, so a program that gives up the wait may try again then.
     Last().retry_ms = 100;
     return Fail(WEIR_WAITING, "waits: " + outcome.reason);
   }
+  Last().retry_ms = std::chrono::ceil<std::chrono::milliseconds>(outcome.retry_after).count();
   return Fail(outcome.too_large ? WEIR_TOO_LARGE : WEIR_BUSY, outcome.reason);
 }
 

@@ -64,7 +64,7 @@ typedef enum weir_class {
 const char* weir_version(void);
 /* Returns why the last call of this thread did not return WEIR_OK or a handle. Valid until its next call. */
 const char* weir_error(void);
-/* Returns after how many milliseconds to try again what the last call of this thread refused. */
+/* Returns after how many milliseconds to try again what this thread's last call refused or left waiting. */
 int64_t weir_retry_ms(void);
 
 /* ---- What to attach to --------------------------------------------------------------------------------------------

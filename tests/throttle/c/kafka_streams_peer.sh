@@ -13,6 +13,7 @@ path=$work/classes:$jars/kafka/*:$(echo "$jars"/java-peers/junit-*.jar "$jars"/j
 sources=$package/src/main/java/io/weir/throttle
 compile -d "$work/classes" -cp "$path" "$sources"/*.java "$sources"/streams/*.java
 compile -d "$work/classes" -cp "$path" "$tests"/streams/*.java "$package"/example/streams/*.java "$work"/page/*.java
+export PATH="$jdk/bin:$PATH"  # for the Kafka, too
 beside_kafka=$house/tests/throttle/c/beside_kafka.py
 if [ $# -gt 2 ]; then
   "$beside_kafka" "$jdk/bin/java" $options -cp "$path" Backfill "$3"

@@ -19,6 +19,7 @@ import org.apache.kafka.clients.consumer.ConsumerRecord;
 import org.apache.kafka.common.serialization.ByteArraySerializer;
 import org.apache.kafka.common.serialization.Serdes;
 import org.apache.kafka.common.utils.Bytes;
+import org.apache.kafka.streams.KeyValue;
 import org.apache.kafka.streams.StreamsBuilder;
 import org.apache.kafka.streams.StreamsConfig;
 import org.apache.kafka.streams.TopologyTestDriver;
@@ -124,6 +125,26 @@ public final class ThrottledStoresTest {
     attached().close(); // refuses what waits
     writer.join();
     assertArrayEquals(VALUE, get());
+  }
+
+  @Test
+  public void everyFunctionThatWritesAsksWithoutTheLockOfQueries() throws Exception {
+    startInAnEmergency();
+    RocksDBStore store = store();
+    Bytes key = Bytes.wrap(KEY);
+    List<Runnable> writes =
+        List.of(
+            () -> store.put(key, VALUE),
+            () -> store.putIfAbsent(key, VALUE),
+            () -> store.putAll(List.of(KeyValue.pair(key, VALUE))),
+            () -> store.delete(key));
+    List<Thread> writers = writes.stream().map(Thread.ofPlatform()::start).toList();
+    for (Thread writer : writers) eventually(() -> asks(writer));
+    assertNull(store.get(key));
+    for (Thread writer : writers) assertTrue(asks(writer));
+
+    attached().close(); // refuses what waits
+    for (Thread writer : writers) writer.join();
   }
 
   @Test

@@ -111,7 +111,10 @@ public final class Backfill {
         KafkaStreams streams = new KafkaStreams(builder.build(), properties)) {
       SlowDisk.statistics = statistics;
       streams.start();
-      while (streams.state() != KafkaStreams.State.RUNNING) Thread.sleep(10);
+      for (int tries = 0; streams.state() != KafkaStreams.State.RUNNING; ++tries) {
+        if (tries == 6000) throw new IllegalStateException("Kafka Streams is " + streams.state() + " after a minute");
+        Thread.sleep(10);
+      }
       long before = written.get();
       double slowestMs = query(streams, seconds, written);
       long bytes = written.get() - before;

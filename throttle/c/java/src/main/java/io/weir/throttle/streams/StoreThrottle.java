@@ -8,6 +8,7 @@ import java.lang.reflect.Field;
 import java.util.List;
 import java.util.Map;
 import org.apache.kafka.common.utils.Bytes;
+import org.apache.kafka.streams.KeyValue;
 import org.apache.kafka.streams.state.internals.RocksDBStore;
 import org.rocksdb.ColumnFamilyHandle;
 import org.rocksdb.RocksDB;
@@ -44,7 +45,15 @@ final class StoreThrottle {
   }
 
   void admit(Bytes key, byte[] value) {
-    admit(key.get().length + (value == null ? 0 : value.length));
+    admit(bytesOf(key, value));
+  }
+
+  void admit(List<KeyValue<Bytes, byte[]>> entries) {
+    admit(entries.stream().mapToLong(entry -> bytesOf(entry.key, entry.value)).sum());
+  }
+
+  private static long bytesOf(Bytes key, byte[] value) {
+    return key.get().length + (value == null ? 0 : value.length);
   }
 
   /** Waits until the database can take the bytes. A store cannot refuse a record, so RocksDB gets a refused one all the same. */

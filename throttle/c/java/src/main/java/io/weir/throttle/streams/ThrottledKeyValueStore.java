@@ -2,6 +2,7 @@ package io.weir.throttle.streams;
 
 import java.util.List;
 import org.apache.kafka.common.utils.Bytes;
+import org.apache.kafka.streams.KeyValue;
 import org.apache.kafka.streams.processor.StateStore;
 import org.apache.kafka.streams.processor.StateStoreContext;
 import org.apache.kafka.streams.state.internals.RocksDBStore;
@@ -31,14 +32,33 @@ final class ThrottledKeyValueStore extends RocksDBStore {
     throttle.attach(this, context.appConfigs());
   }
 
-  /** Waits before it takes the lock of the store, because queries need that lock, too. */
+  // Each function that writes asks before it takes the lock of the store, because queries need that lock, too.
+
   @Override
   public void put(Bytes key, byte[] value) {
-    throttle.admit(key, value);
+    if (!Thread.holdsLock(this)) throttle.admit(key, value); // delete and putIfAbsent have asked, and call this
     super.put(key, value);
   }
 
-  /** Writes the batches of a restoration, too. */
+  @Override
+  public byte[] putIfAbsent(Bytes key, byte[] value) {
+    throttle.admit(key, value);
+    return super.putIfAbsent(key, value);
+  }
+
+  @Override
+  public void putAll(List<KeyValue<Bytes, byte[]>> entries) {
+    throttle.admit(entries);
+    super.putAll(entries);
+  }
+
+  @Override
+  public byte[] delete(Bytes key) {
+    throttle.admit(key, null);
+    return super.delete(key);
+  }
+
+  /** Writes the batches of a restoration. */
   @Override
   public void write(WriteBatchInterface batch) throws RocksDBException {
     throttle.admit(batch.getWriteBatch().getDataSize());
