@@ -1,5 +1,6 @@
 #include "relay/store/record_cache.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
@@ -43,6 +44,21 @@ void RecordCache::Keep(uint64_t serial, std::string_view record) const {
   std::memcpy(value + sizeof(Size), record.data(), record.size());
   SizeOf(value).store(static_cast<Size>(record.size()), std::memory_order_release);
   InsertBytes(cache_.get(), {key.data(), key.size()}, value, sizeof(Size) + record.size());
+}
+
+std::vector<uint64_t> RecordCache::Serials() const {
+  std::vector<uint64_t> serials;
+  if (!cache_) return serials;
+  const CacheKey first = KeyOf(0);
+  const std::string_view partition(first.data(), sizeof partition_);
+  const auto note = [&](const rocksdb::Slice& key, auto&&...) {
+    if (key.size() != first.size() || !std::string_view(key.data(), key.size()).starts_with(partition)) return;
+    uint64_t& serial = serials.emplace_back();
+    std::memcpy(&serial, key.data() + partition.size(), sizeof serial);
+  };
+  cache_->ApplyToAllEntries(note, {});
+  std::ranges::sort(serials);
+  return serials;
 }
 
 }  // namespace weir

@@ -1,0 +1,67 @@
+// WarmUp: fills the memory of a relay that has just started with what was in it before: while the relay runs, and when
+// it stops, WarmUp notes in a file which records clients had read, and at the next start it reads these and the index
+// (relay/store/read_ahead.h), before clients ask for them. It is bulk work, in pieces that the limiter admits.
+//
+// The file has the serials of the records. If it is lost or damaged, or belongs to another database, then the relay
+// reads fewer records ahead, or others; answers never depend on it.
+//
+// Threads: any thread may call state(). Stop and the destructor must not be called by two at once. The object has a
+// thread of its own, which reads first and then writes the file from time to time.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <thread>
+#include <vector>
+
+#include "config/clock.h"
+#include "config/mutex.h"
+#include "relay/store/bulk_reads.h"
+#include "relay/store/rocksdb_store.h"
+
+namespace weir {
+
+// The text of the file: a first line with its version, then a line for each serial, with its difference from the one
+// before. Serials are in ascending order.
+std::string NoteOf(const std::vector<uint64_t>& serials);
+// Returns the serials in the text. Leaves out what follows a line that cannot be right.
+std::vector<uint64_t> SerialsIn(std::string_view note);
+
+class WarmUp {
+ public:
+  static constexpr Duration kNoteEvery = std::chrono::minutes(10);
+
+  struct State {
+    bool runs = false;       // it still reads
+    double done = 0;         // the share of the noted records that it has read or passed over, 0 to 1
+    uint64_t records = 0;    // records that it has read
+    Duration took{};         // the time of reading, when it has ended
+  };
+
+  // `file` is the file's name. `store` must outlive the object. Tests note more often.
+  WarmUp(const RocksDbStore& store, std::string file, BulkReads::Admit admit, Duration note_every = kNoteEvery);
+  ~WarmUp() { Stop(); }
+
+  State state() const;
+  // Ends the thread. If all was read ahead, writes the file first.
+  void Stop();
+
+ private:
+  void Run();
+  Status ReadAll();
+  void Note() const;
+
+  const RocksDbStore& store_;
+  const std::string file_;
+  const Duration note_every_;
+  BulkReads reads_;
+
+  mutable Mutex mutex_;
+  Condition changed_;
+  bool stopping_ WEIR_GUARDED_BY(mutex_) = false;
+  State state_ WEIR_GUARDED_BY(mutex_);
+  std::thread thread_;
+};
+
+}  // namespace weir
