@@ -104,10 +104,10 @@ Status WarmUp::ReadAll() {
     const MutexLock lock(mutex_);
     state_.done = ahead->done();
     state_.records = ahead->records();
-    state_.took = Clock::System().Now() - begin;
   }
-  spdlog::info("read {} records into memory that were there before the start, and the index, in {:.1f} s", ahead->records(),
-               ToSeconds(Clock::System().Now() - begin));
+  if (ahead->records() > 0)
+    spdlog::info("read {} records that were in memory before the start, in {:.1f} s", ahead->records(),
+                 ToSeconds(Clock::System().Now() - begin));
   return {};
 }
 

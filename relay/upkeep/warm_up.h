@@ -33,10 +33,9 @@ class WarmUp {
   static constexpr Duration kNoteEvery = std::chrono::minutes(10);
 
   struct State {
-    bool runs = false;       // it still reads
-    double done = 0;         // the share of the noted records that it has read or passed over, 0 to 1
-    uint64_t records = 0;    // records that it has read
-    Duration took{};         // the time of reading, when it has ended
+    bool runs = false;     // it still reads
+    double done = 0;       // the share of the noted records that it has read or passed over, 0 to 1
+    uint64_t records = 0;  // records that it has read
   };
 
   // `file` is the file's name. `store` must outlive the object. Tests note more often.

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
@@ -65,7 +66,9 @@ TEST_F(ReadAheadTest, NothingIsInMemoryAfterAStart) {
 }
 
 TEST_F(ReadAheadTest, TheCacheTellsWhichRecordsWereRead) {
-  const auto query = store_->Find({Filter{.ids = std::vector<EventId>{ids_[41], ids_[4], ids_[499]}}}, {});
+  std::vector<EventId> asked = {ids_[41], ids_[4], ids_[499]};
+  std::ranges::sort(asked);
+  const auto query = store_->Find({Filter{.ids = asked}}, {});
   EXPECT_EQ(Drain(*query).size(), 3U);
   EXPECT_EQ(store_->CachedRecords(), (std::vector<uint64_t>{5, 42, 500}));
 }
@@ -94,9 +97,20 @@ TEST_F(ReadAheadTest, WithoutSerialsItReadsTheIndex) {
 }
 
 TEST_F(ReadAheadTest, AnIndexThatWouldTakeMostOfTheCacheIsLeftOut) {
+  std::vector<PlainEvent> events;
+  for (uint64_t n = 1; n <= 100; ++n) {
+    std::vector<Tag> tags;
+    for (uint64_t tag = 0; tag < 200; ++tag) tags.push_back({"t", std::to_string(200 * n + tag)});
+    events.push_back(Plain(Author(1), kEvents + n, 1, tags));
+  }
+  SaveAll(*store_, events);
+  Reopen();
   const auto& cache = store_->prepared().block_cache;
   const uint64_t capacity = cache->GetCapacity();
-  cache->SetCapacity(cache->GetUsage() + 100'000);
+  uint64_t index_bytes = 0;
+  store_->db()->GetIntProperty(store_->families()[2], rocksdb::DB::Properties::kLiveSstFilesSize, &index_bytes);
+  cache->SetCapacity(3 * index_bytes);
+  ASSERT_LT(cache->GetUsage(), 2 * index_bytes);
   ReadAll({1, 2, 3});
   EXPECT_GT(BlocksForIds(), 0U);
   EXPECT_EQ(store_->CachedRecords().size(), 3U);
