@@ -11,16 +11,15 @@ Status UpkeepPlugin::Start(const RelayServices& services) {
   upkeep_ = std::make_unique<Upkeep>(*store, services.configuration.data_dir + "/events",
                                      [&limiter = services.context.limiter] { return IsBulkHeld(limiter.View()); });
   warm_up_ = std::make_unique<WarmUp>(*store, services.configuration.data_dir + "/recently-read",
-                                      AdmitAsBulk(services.context.limiter, Operation::kRead));
+                                      AdmitAsBulk(services.context.limiter, Operation::kRead), services.context.clock);
   AddUpkeepMethods(methods_, *upkeep_);
   open_ = true;
   return {};
 }
 
 void UpkeepPlugin::Stop() {
-  if (!open_) return;
-  upkeep_->Stop();
-  warm_up_->Stop();
+  if (upkeep_ != nullptr) upkeep_->Stop();
+  if (warm_up_ != nullptr) warm_up_->Stop();
 }
 
 void UpkeepPlugin::AppendMetrics(MetricFamilies& families) const {
@@ -40,7 +39,7 @@ void UpkeepPlugin::AppendLive(LiveTables& tables) const {
   const WarmUp::State state = warm_up_->state();
   if (!state.runs && state.records == 0) return;
   LiveTable& table = tables.Add("warm_up", "Read into memory after the start", {{"what"}, {"now", true}});
-  table.AddRow({"what was in memory before", state.runs ? Percent(state.done) : "done"});
+  table.AddRow({"what was in memory before", Percent(state.done)});
   table.AddRow({"records", ShortNumber(state.records)});
 }
 

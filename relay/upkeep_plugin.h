@@ -27,7 +27,7 @@ class UpkeepPlugin final : public RelayPlugin {
  private:
   ManagementMethods& methods_;
   std::unique_ptr<Upkeep> upkeep_;   // null if the store is a PostgreSQL
-  std::unique_ptr<WarmUp> warm_up_;  // null if upkeep_ is
+  std::unique_ptr<WarmUp> warm_up_;  // null if upkeep_ is null
   std::atomic<bool> open_{false};    // both are set
 };
 

@@ -1,16 +1,16 @@
 #include "relay/store/read_ahead.h"
 
 #include <algorithm>
-#include <memory>
 #include <utility>
 
+#include "relay/account/work.h"
+#include "relay/store/index_walk.h"
 #include "relay/store/record_lookup.h"
 
 namespace weir {
 namespace {
 
-constexpr int kEntries = 2'000;   // entries of the index in a piece
-constexpr size_t kRecords = 128;  // records in a piece
+constexpr size_t kRecords = 32;  // records in a piece, each of which may lie in a block of its own
 
 // An index block takes about twice as many bytes in memory as on the disk. The index may take half of the cache.
 constexpr uint64_t kIndexPart = 4;
@@ -30,6 +30,7 @@ ReadAhead::ReadAhead(const Database& database, std::vector<uint64_t> serials)
       index_left_(database.prepared().block_cache != nullptr && IsIndexSmall(database)) {}
 
 double ReadAhead::done() const {
+  if (index_left_) return 0;
   return all_ == 0 ? 1 : 1 - static_cast<double>(serials_.size()) / static_cast<double>(all_);
 }
 
@@ -47,14 +48,25 @@ Result<bool> ReadAhead::Next() {
 }
 
 Status ReadAhead::NextOfIndex() {
-  rocksdb::ReadOptions options;
-  options.total_order_seek = true;
-  const std::unique_ptr<rocksdb::Iterator> at(database_.db()->NewIterator(options, database_.index()));
-  at->Seek(ToSlice(index_resume_));
-  for (int left = kEntries; left > 0 && at->Valid(); --left) at->Next();
-  index_left_ = at->Valid();
-  if (index_left_) index_resume_ = at->key().ToString();
-  return at->status().ok() ? Status() : DatabaseError("cannot read the index", at->status());
+  Work looked = 0;
+  IndexWalk walk(database_, &looked, IndexWalk::Purpose::kReadAhead);
+  walk.Seek(index_resume_);
+  while (looked < kTurnWork && !walk.key().empty()) walk.Next();
+  index_resume_ = walk.key();
+  index_left_ = walk.status().ok() && !index_resume_.empty();
+  if (!index_left_) return walk.status();
+  Status filters = ReadFilters();
+  index_left_ = filters.ok();
+  return filters;
+}
+
+// A walk asks no filter. So this function looks for a key that does not exist, behind the last one of the piece: its
+// prefix exists, and the look-up asks the filter of each level.
+Status ReadAhead::ReadFilters() {
+  rocksdb::PinnableSlice value;
+  const rocksdb::Status status =
+      database_.db()->Get({}, database_.index(), ToSlice(index_resume_ + std::string(1, '\0')), &value);
+  return status.ok() || status.IsNotFound() ? Status() : DatabaseError("cannot read the filters", status);
 }
 
 Status ReadAhead::NextOfRecords() {
@@ -63,10 +75,17 @@ Status ReadAhead::NextOfRecords() {
     lookup.Add(serials_.back());
     serials_.pop_back();
   }
-  Status read = lookup.Run(database_, {});
-  for (size_t slot = 0; slot < lookup.size(); ++slot)
-    if (read.ok() && lookup.Value(slot)) ++records_;
-  return read;
+  // The blocks of the records would take ten times the room.
+  rocksdb::ReadOptions options;
+  options.fill_cache = false;
+  if (Status read = lookup.Run(database_, options); !read.ok()) return read;
+  for (size_t slot = 0; slot < lookup.size(); ++slot) {
+    const auto record = lookup.Value(slot);
+    if (!record) continue;
+    database_.record_cache().Keep(lookup.serial(slot), *record);
+    ++records_;
+  }
+  return {};
 }
 
 }  // namespace weir

@@ -21,21 +21,23 @@ class ReadAhead {
   ReadAhead(const Database& database, std::vector<uint64_t> serials);
 
   // Reads the next piece, which takes about a turn (relay/account/work.h). Returns false when all is read, and when
-  // the cache has no more room, because then each further record would displace one that was read before.
+  // the cache has no more room, because then each further record would displace one that was read before. After an
+  // error the next call goes on with what follows the piece.
   Result<bool> Next();
 
-  // The share of the records that is read, 0 to 1.
+  // Returns the share of the records that was read or is gone, 0 to 1; 0 while the index is being read.
   double done() const;
-  // The number of records that were read.
+  // Returns the number of records that were read.
   uint64_t records() const { return records_; }
 
  private:
   bool HasRoom() const;
   Status NextOfIndex();
+  Status ReadFilters();
   Status NextOfRecords();
 
   const Database& database_;
-  std::vector<uint64_t> serials_;  // those that are left
+  std::vector<uint64_t> serials_;  // the serials that are left
   size_t all_ = 0;                 // the number of serials at first
   uint64_t records_ = 0;
   bool index_left_ = false;

@@ -46,19 +46,32 @@ void RecordCache::Keep(uint64_t serial, std::string_view record) const {
   InsertBytes(cache_.get(), {key.data(), key.size()}, value, sizeof(Size) + record.size());
 }
 
+// The cache calls the function while it holds the lock of a part of itself, so the function allocates no memory.
+// Records that are added meanwhile may find no room.
 std::vector<uint64_t> RecordCache::Serials() const {
-  std::vector<uint64_t> serials;
-  if (!cache_) return serials;
-  const CacheKey first = KeyOf(0);
-  const std::string_view partition(first.data(), sizeof partition_);
-  const auto note = [&](const rocksdb::Slice& key, auto&&...) {
-    if (key.size() != first.size() || !std::string_view(key.data(), key.size()).starts_with(partition)) return;
-    uint64_t& serial = serials.emplace_back();
-    std::memcpy(&serial, key.data() + partition.size(), sizeof serial);
+  struct Found {
+    std::string_view partition;
+    std::vector<uint64_t> serials;
   };
-  cache_->ApplyToAllEntries(note, {});
-  std::ranges::sort(serials);
-  return serials;
+  if (!cache_) return {};
+  const CacheKey first = KeyOf(0);
+  Found found{.partition = {first.data(), sizeof partition_}, .serials = {}};
+  // A record has some 200 bytes at least.
+  found.serials.reserve(cache_->GetUsage() / 128);
+  cache_->ApplyToAllEntries(
+      [&found](const rocksdb::Slice& key, auto&&...) {
+        if (key.size() != sizeof(CacheKey) || !std::string_view(key.data(), key.size()).starts_with(found.partition))
+          return;
+        if (found.serials.size() == found.serials.capacity()) return;
+        uint64_t serial = 0;
+        std::memcpy(&serial, key.data() + found.partition.size(), sizeof serial);
+        found.serials.push_back(serial);
+      },
+      {});
+  std::ranges::sort(found.serials);
+  const auto twice = std::ranges::unique(found.serials);
+  found.serials.erase(twice.begin(), twice.end());
+  return std::move(found.serials);
 }
 
 }  // namespace weir

@@ -1,16 +1,22 @@
 #include "relay/upkeep/warm_up.h"
 
 #include <spdlog/spdlog.h>
+#include <sys/resource.h>
+#include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <charconv>
 #include <cstring>
+#include <filesystem>
 #include <fstream>
-#include <iterator>
 #include <memory>
+#include <sstream>
+#include <system_error>
 #include <utility>
 
 #include "config/replace_file.h"
+#include "relay/account/work_pool.h"
 #include "relay/store/keys.h"
 #include "relay/store/read_ahead.h"
 
@@ -19,15 +25,14 @@ namespace {
 
 constexpr std::string_view kFirstLine = "weir records in memory, 1\n";
 
-std::string TextOf(const std::string& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
+// A line has a difference of at most fifteen digits.
+constexpr uint64_t kMostBytes = kFirstLine.size() + 16 * WarmUp::kMostNoted;
 
 }  // namespace
 
-std::string NoteOf(const std::vector<uint64_t>& serials) {
+std::string NoteOf(std::span<const uint64_t> serials) {
   std::string note(kFirstLine);
+  note.reserve(note.size() + 3 * serials.size());
   uint64_t before = 0;
   for (const uint64_t serial : serials) {
     note += std::to_string(serial - before);
@@ -54,9 +59,11 @@ std::vector<uint64_t> SerialsIn(std::string_view note) {
   return serials;
 }
 
-WarmUp::WarmUp(const RocksDbStore& store, std::string file, BulkReads::Admit admit, Duration note_every)
+WarmUp::WarmUp(const RocksDbStore& store, std::string file, BulkReads::Admit admit, const Clock& clock,
+               Duration note_every)
     : store_(store),
       file_(std::move(file)),
+      clock_(clock),
       note_every_(note_every),
       reads_(store, std::move(admit)),
       state_{.runs = true},
@@ -68,54 +75,84 @@ WarmUp::State WarmUp::state() const {
 }
 
 void WarmUp::Stop() {
-  reads_.Stop();
   {
     const MutexLock lock(mutex_);
     stopping_ = true;
     changed_.notify_all();
   }
+  reads_.Stop();
   if (thread_.joinable()) thread_.join();
 }
 
 void WarmUp::Run() {
+  setpriority(PRIO_PROCESS, static_cast<id_t>(gettid()), WorkPool::kBulkNice);
   const Status read = FaultsAsStatus([this] { return ReadAll(); });
   {
     const MutexLock lock(mutex_);
     state_.runs = false;
-    // An unfinished warm-up would note only a part of what the file has.
+    // A warm-up that did not end would note only a part of what the file has.
     if (stopping_) return;
   }
   if (!read.ok()) spdlog::warn("not all that was in memory before the start is read again: {}", read.message());
-  for (bool stopping = false; !stopping; Note()) {
-    MutexLock lock(mutex_);
-    stopping = changed_.wait_for(lock, note_every_, [this]() WEIR_REQUIRES(mutex_) { return stopping_; });
+  for (bool noted = false, stopping = false; !stopping;) {
+    {
+      MutexLock lock(mutex_);
+      stopping = changed_.wait_for(lock, note_every_, [this]() WEIR_REQUIRES(mutex_) { return stopping_; });
+    }
+    if (stopping && noted) return;
+    noted = true;
+    const Status written = FaultsAsStatus([this] { return Note(); });
+    if (!written.ok())
+      spdlog::warn(
+          "{} does not say which records are in memory, so the first answers after the next start may take longer: {}",
+          file_, written.message());
   }
 }
 
 Status WarmUp::ReadAll() {
-  const TimePoint begin = Clock::System().Now();
-  const std::unique_ptr<ReadAhead> ahead = store_.NewReadAhead(SerialsIn(TextOf(file_)));
-  for (bool more = true; more;) {
+  const TimePoint begin = clock_.Now();
+  Result<std::vector<uint64_t>> noted = Noted();
+  Status first_error = noted.status();
+  const std::unique_ptr<ReadAhead> ahead =
+      store_.NewReadAhead(noted.ok() ? std::move(noted).value() : std::vector<uint64_t>());
+  int errors = 0;
+  for (bool more = true; more && errors < kMostErrors;) {
     const Result<Admission> admission = reads_.Await();
     if (!admission.ok()) return admission.status();
     const Result<bool> read = ahead->Next();
-    if (!read.ok()) return read.status();
-    more = read.value();
+    if (read.ok()) {
+      more = read.value();
+    } else if (++errors; first_error.ok()) {
+      first_error = read.status();
+    }
     const MutexLock lock(mutex_);
     state_.done = ahead->done();
     state_.records = ahead->records();
   }
   if (ahead->records() > 0)
     spdlog::info("read {} records that were in memory before the start, in {:.1f} s", ahead->records(),
-                 ToSeconds(Clock::System().Now() - begin));
-  return {};
+                 ToSeconds(clock_.Now() - begin));
+  return first_error;
 }
 
-void WarmUp::Note() const {
+// Returns no serials if there is no file.
+Result<std::vector<uint64_t>> WarmUp::Noted() const {
+  std::error_code error;
+  const auto kind = std::filesystem::status(file_, error).type();
+  if (kind == std::filesystem::file_type::not_found) return std::vector<uint64_t>();
+  if (kind != std::filesystem::file_type::regular || std::filesystem::file_size(file_, error) > kMostBytes)
+    return Status::Error(file_ + " is not a file that weir wrote; remove it");
+  std::ifstream in(file_, std::ios::binary);
+  std::ostringstream note;
+  if (!(note << in.rdbuf())) return Status::Error("cannot read " + file_ + ": " + std::strerror(errno));
+  return SerialsIn(note.view());
+}
+
+Status WarmUp::Note() const {
   const std::vector<uint64_t> serials = store_.CachedRecords();
-  if (!serials.empty() && !ReplaceFile(file_, NoteOf(serials)))
-    spdlog::warn("cannot note in {} which records are in memory, so the next start may be slower: {}", file_,
-                 std::strerror(errno));
+  const auto newest = std::span(serials).last(std::min(kMostNoted, serials.size()));
+  if (newest.empty() || ReplaceFile(file_, NoteOf(newest))) return {};
+  return Status::Error(std::string("it cannot be written: ") + std::strerror(errno));
 }
 
 }  // namespace weir

@@ -1,4 +1,4 @@
-// What is read ahead is in memory, as far as the cache has room.
+// Tests that what is read ahead is in memory, as far as the cache has room.
 #include "relay/store/read_ahead.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +10,7 @@
 
 #include "rocksdb/perf_context.h"
 #include "rocksdb/perf_level.h"
+#include "tests/relay/store/damaged_block.h"
 #include "tests/relay/store/store_fixture.h"
 
 namespace weir {
@@ -88,6 +89,25 @@ TEST_F(ReadAheadTest, ARecordThatIsGoneIsPassedOver) {
   ReadAll({1, 2, 3, kEvents + 50, kLastSerial});
   EXPECT_EQ(store_->CachedRecords(), (std::vector<uint64_t>{1, 3}));
   EXPECT_EQ(records_, 2U);
+}
+
+TEST_F(ReadAheadTest, AfterAnErrorItGoesOnWithWhatFollows) {
+  store_ = WithADamagedBlock(std::move(store_), SmallStore(directory_ / "events"));
+  ASSERT_NE(store_, nullptr);
+  std::vector<uint64_t> serials;
+  for (uint64_t serial = 1; serial <= kEvents; ++serial) serials.push_back(serial);
+  const auto ahead = store_->NewReadAhead(serials);
+  int errors = 0;
+  for (bool more = true; more;) {
+    const Result<bool> read = ahead->Next();
+    if (!read.ok()) ++errors;
+    more = !read.ok() || read.value();
+  }
+  EXPECT_GT(errors, 0);
+  EXPECT_LT(errors, 5);
+  EXPECT_GT(ahead->records(), kEvents / 2);
+  EXPECT_LT(ahead->records(), kEvents);
+  EXPECT_EQ(ahead->done(), 1);
 }
 
 TEST_F(ReadAheadTest, WithoutSerialsItReadsTheIndex) {

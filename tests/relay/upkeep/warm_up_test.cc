@@ -1,9 +1,11 @@
-// What a relay had in memory before a start is in its memory again soon after it.
+// Tests that the memory of a relay has after a start what it had before.
 #include "relay/upkeep/warm_up.h"
 
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <memory>
 #include <random>
 #include <string>
@@ -20,20 +22,22 @@ using Serials = std::vector<uint64_t>;
 
 constexpr std::string_view kFirst = "weir records in memory, 1\n";
 
+std::string NoteOf(std::initializer_list<uint64_t> serials) { return weir::NoteOf(Serials(serials)); }
+
 TEST(NoteOfRecords, KeepsAllSerials) {
   std::mt19937_64 random(5);
   for (int round = 0; round < 200; ++round) {
     Serials serials;
     uint64_t serial = 0;
     while (serials.size() < random() % 300) serials.push_back(serial += 1 + random() % (uint64_t{1} << random() % 30));
-    EXPECT_EQ(SerialsIn(NoteOf(serials)), serials);
+    EXPECT_EQ(SerialsIn(weir::NoteOf(serials)), serials);
   }
   EXPECT_EQ(SerialsIn(NoteOf({kLastSerial})), Serials{kLastSerial});
 }
 
 TEST(NoteOfRecords, OfADamagedNoteTheSoundBeginningIsUsed) {
   const Serials serials = {7, 19, 20, 400};
-  const std::string note = NoteOf(serials);
+  const std::string note = weir::NoteOf(serials);
   for (size_t length = 0; length < note.size(); ++length) {
     const Serials found = SerialsIn(note.substr(0, length));
     ASSERT_LE(found.size(), serials.size());
@@ -60,7 +64,7 @@ class WarmUpTest : public testing::Test {
     store_ = MustOpen(SmallStore(directory_ / "events"));
   }
   std::unique_ptr<WarmUp> Start(Duration note_every = WarmUp::kNoteEvery, BulkReads::Admit admit = nullptr) {
-    return std::make_unique<WarmUp>(*store_, file_, std::move(admit), note_every);
+    return std::make_unique<WarmUp>(*store_, file_, std::move(admit), Clock::System(), note_every);
   }
   void Await(const WarmUp& warm_up) const {
     ASSERT_TRUE(Eventually([&] { return !warm_up.state().runs; }));
@@ -121,6 +125,17 @@ TEST_F(WarmUpTest, ARelayFromWhichNothingWasReadKeepsTheNote) {
   std::ofstream(file_) << note;
   Await(*Start());
   EXPECT_EQ(Noted(), note);
+}
+
+TEST_F(WarmUpTest, AFileThatIsNotANoteIsLeftOut) {
+  std::filesystem::create_directories(file_);
+  Await(*Start());
+  std::filesystem::remove(file_);
+  std::ofstream(file_) << std::string(100, 'x');
+  std::filesystem::resize_file(file_, 1ull << 40);
+  const auto warm_up = Start();
+  Await(*warm_up);
+  EXPECT_EQ(warm_up->state().records, 0U);
 }
 
 }  // namespace
