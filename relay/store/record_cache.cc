@@ -69,8 +69,7 @@ std::vector<uint64_t> RecordCache::Serials() const {
       },
       {});
   std::ranges::sort(found.serials);
-  const auto twice = std::ranges::unique(found.serials);
-  found.serials.erase(twice.begin(), twice.end());
+  found.serials.erase(std::unique(found.serials.begin(), found.serials.end()), found.serials.end());
   return std::move(found.serials);
 }
 
