@@ -75,8 +75,9 @@ class LivedIn {
         [&] { return Each("publish", [&](MeasuredRelay& relay) { return Publish(relay, published); }); },
         [&] { return Ask("lived-in"); },
         [&] { return Each("size", [&](MeasuredRelay& relay) { return AddSize(relay); }); },
-        [&] { return AskFirst("first-touch", false); },
-        [&] { return can_drop_pages.value() ? AskFirst("first-touch-cold", true) : Status(); },
+        [&] { return AskFirst("restarted", Left::kNote); },
+        [&] { return AskFirst("first-touch", Left::kPages); },
+        [&] { return can_drop_pages.value() ? AskFirst("first-touch-cold", Left::kNothing) : Status(); },
         [&] { return Each("live", [&](MeasuredRelay& relay) { return Subscribe(relay); }); },
         [&] { return AskWithLittleMemory("larger-than-memory"); },
         [&] { return Each("stop", [](MeasuredRelay& relay) { return relay.Stop(); }); },
@@ -195,11 +196,17 @@ class LivedIn {
     return plan_.Scaled(shape.heavy ? options_.requests / 10 + 1 : options_.requests);
   }
 
+  // A start finds the note by which weir reads what was in its memory before, and the kernel's page cache; the page
+  // cache alone; or neither.
+  enum class Left : uint8_t { kNote, kPages, kNothing };
+  static constexpr const char* kNote = "recently-read";
+
   // Every shape has a start of its own, so that it finds nothing warm that another shape has read.
-  Status AskFirst(const std::string& state, bool cold) {
+  Status AskFirst(const std::string& state, Left left) {
     return AskAll(each_once_, state, [&](MeasuredRelay& relay, const ReqShape& shape, int round) {
       if (Status s = relay.Stop(); !s.ok()) return s;
-      if (cold)
+      if (left != Left::kNote) std::filesystem::remove(relay.db() / kNote);
+      if (left == Left::kNothing)
         if (Status s = DropPages(relay, state, RunOf(round)); !s.ok()) return s;
       if (Status s = Start(relay, state, options_.memory_mb, RunOf(round)); !s.ok()) return s;
       if (Status s = Loop(plan_.patience).RunFor(FromSeconds(plan_.Scaled(kSettleSeconds))); !s.ok()) return s;

@@ -5,7 +5,8 @@
 // The scenario of a figure is the state that the relay was in:
 //   fresh               after the import
 //   lived-in            after the events of clients and a restart; every question comes several times
-//   first-touch         after a start for each shape; every question comes once
+//   restarted           after a start for each shape; every question comes once
+//   first-touch         the same, and weir has no note of what was in its memory before
 //   first-touch-cold    the same, and the database is not in the page cache; left out if it stays there
 //   larger-than-memory  with a memory target of a quarter of the database; left out for commands without {memory_mb}
 #pragma once

@@ -5,6 +5,9 @@
 #include <secp256k1_extrakeys.h>
 #include <secp256k1_schnorrsig.h>
 
+#include <array>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 
 #include "config/text/json_scanner.h"
@@ -35,15 +38,31 @@ void CheckOpenSsl(int ok) {
   if (ok != 1) throw std::runtime_error("OpenSSL cannot compute SHA-256");
 }
 
+// Returns the key in the library's form, or null if it is no point of the curve. To find the point costs a tenth of a
+// verification, and most events are by authors of other new events; so each thread keeps some keys. Two keys that share
+// a place displace each other. The pointer is valid until the next call.
+const secp256k1_xonly_pubkey* Parse(const PublicKey& key) {
+  struct Parsed {
+    PublicKey key{};
+    std::optional<secp256k1_xonly_pubkey> point;
+  };
+  constexpr size_t kKept = 2048;  // some 200 KB
+  thread_local const auto kept = std::make_unique<std::array<Parsed, kKept>>();
+  Parsed& parsed = (*kept)[(key[30] | size_t{key[31]} << 8) % kKept];
+  if (parsed.point && parsed.key == key) return &*parsed.point;
+  secp256k1_xonly_pubkey point;
+  if (secp256k1_xonly_pubkey_parse(secp256k1_context_static, &point, key.data()) != 1) return nullptr;
+  parsed = {.key = key, .point = point};
+  return &*parsed.point;
+}
+
 }  // namespace
 
+// Verification needs no precomputed tables, so all threads use the library's constant context.
 bool VerifySignature(EventView event) {
-  // Verification needs no precomputed tables, so all threads use the library's constant context.
-  const secp256k1_context* const context = secp256k1_context_static;
-  secp256k1_xonly_pubkey pubkey;
-  if (secp256k1_xonly_pubkey_parse(context, &pubkey, event.pubkey().data()) != 1) return false;
-  return secp256k1_schnorrsig_verify(context, event.signature().data(), event.id().data(), event.id().size(),
-                                     &pubkey) == 1;
+  const secp256k1_xonly_pubkey* const key = Parse(event.pubkey());
+  return key != nullptr && secp256k1_schnorrsig_verify(secp256k1_context_static, event.signature().data(),
+                                                       event.id().data(), event.id().size(), key) == 1;
 }
 
 struct Signer::Key {

@@ -1,6 +1,7 @@
 #include "relay/store/idle_merge.h"
 
 #include <string>
+#include <utility>
 
 namespace weir {
 
@@ -18,12 +19,12 @@ Status IdleMerge::Look() {
 }
 
 Status IdleMerge::Look(Family* family) {
-  uint64_t files = 0;
-  std::string text;
-  if (db_->GetProperty(family->handle, rocksdb::DB::Properties::kNumFilesAtLevelPrefix + "0", &text))
-    files = std::stoull(text);
-  const bool is_quiet = files > 0 && files == family->files;
-  family->files = files;
+  rocksdb::ColumnFamilyMetaData tree;
+  db_->GetColumnFamilyMetaData(family->handle, &tree);
+  std::vector<uint64_t> files;
+  for (const rocksdb::SstFileMetaData& file : tree.levels[0].files) files.push_back(file.file_number);
+  const bool is_quiet = !files.empty() && files == family->files;
+  family->files = std::move(files);
   family->quiet_looks = is_quiet ? family->quiet_looks + 1 : 0;
   const bool merge = family->quiet_looks >= kQuietLooks;
   if (Status set = SetTrigger(family, merge ? 1 : family->usual_trigger); !set.ok()) return set;

@@ -31,10 +31,10 @@ class IdleMerge {
  private:
   struct Family {
     rocksdb::ColumnFamilyHandle* handle = nullptr;
-    int usual_trigger = 0;  // the number of files in level 0 at which RocksDB usually merges them
-    int trigger = 0;        // the trigger that is set now; 0: not known
-    uint64_t files = 0;     // number of files in level 0 at the last look
-    int quiet_looks = 0;    // number of looks in a row that found the same number of files
+    int usual_trigger = 0;        // the number of files in level 0 at which RocksDB usually merges them
+    int trigger = 0;              // the trigger that is set now; 0: not known
+    std::vector<uint64_t> files;  // the numbers of the files in level 0 at the last look
+    int quiet_looks = 0;          // number of looks in a row that found the same files
   };
   Status Look(Family* family);
   Status SetTrigger(Family* family, int files);

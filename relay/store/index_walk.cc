@@ -13,10 +13,11 @@ constexpr int kDeletion = 0;            // KeyVersion::type of a deletion; fixed
 
 }  // namespace
 
-IndexWalk::IndexWalk(const Database& database, Work* looked) : database_(database), looked_(looked) {
+IndexWalk::IndexWalk(const Database& database, Work* looked, Purpose purpose) : database_(database), looked_(looked) {
   rocksdb::ReadOptions options;
-  options.prefix_same_as_start = true;
-  options.fill_cache = false;
+  options.prefix_same_as_start = purpose == Purpose::kRemoval;
+  options.total_order_seek = purpose == Purpose::kReadAhead;
+  options.fill_cache = purpose == Purpose::kReadAhead;
   options.max_skippable_internal_keys = kMostDeleted;
   at_.reset(database.db()->NewIterator(options, database.index()));
 }

@@ -1,4 +1,5 @@
-// IndexWalk: goes through a part of the index in the order of its keys, for code that removes the entries.
+// IndexWalk: goes through a part of the index in the order of its keys, for code that removes the entries or reads them
+// into memory.
 //
 // A single call of a RocksDB iterator passes over all deleted entries that are in its way and not compacted yet, at 0.2
 // to 0.4 µs each. A hundred thousand of them, left by an author who vanishes again and again, would hold a thread for
@@ -17,8 +18,12 @@ namespace weir {
 
 class IndexWalk {
  public:
+  // kRemoval: goes through entries with a common prefix (NewIndexPrefix), and leaves the cache as it is. kReadAhead:
+  // goes through all entries, and keeps what it reads in the cache.
+  enum class Purpose : uint8_t { kRemoval, kReadAhead };
+
   // Adds the work of the walk to `*looked`. Both arguments must outlive the walk.
-  IndexWalk(const Database& database, Work* looked);
+  IndexWalk(const Database& database, Work* looked, Purpose purpose = Purpose::kRemoval);
 
   // Moves to the first entry at or behind `key`, or stops at a deleted entry before that entry.
   void Seek(std::string_view key);

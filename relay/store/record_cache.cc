@@ -1,5 +1,6 @@
 #include "relay/store/record_cache.h"
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 
@@ -43,6 +44,33 @@ void RecordCache::Keep(uint64_t serial, std::string_view record) const {
   std::memcpy(value + sizeof(Size), record.data(), record.size());
   SizeOf(value).store(static_cast<Size>(record.size()), std::memory_order_release);
   InsertBytes(cache_.get(), {key.data(), key.size()}, value, sizeof(Size) + record.size());
+}
+
+// The cache calls the function while it holds the lock of a part of itself, so the function allocates no memory.
+// Records that are added meanwhile may find no room.
+std::vector<uint64_t> RecordCache::Serials() const {
+  struct Found {
+    std::string_view partition;
+    std::vector<uint64_t> serials;
+  };
+  if (!cache_) return {};
+  const CacheKey first = KeyOf(0);
+  Found found{.partition = {first.data(), sizeof partition_}, .serials = {}};
+  // A record has some 200 bytes at least.
+  found.serials.reserve(cache_->GetUsage() / 128);
+  cache_->ApplyToAllEntries(
+      [&found](const rocksdb::Slice& key, auto&&...) {
+        if (key.size() != sizeof(CacheKey) || !std::string_view(key.data(), key.size()).starts_with(found.partition))
+          return;
+        if (found.serials.size() == found.serials.capacity()) return;
+        uint64_t serial = 0;
+        std::memcpy(&serial, key.data() + found.partition.size(), sizeof serial);
+        found.serials.push_back(serial);
+      },
+      {});
+  std::ranges::sort(found.serials);
+  found.serials.erase(std::unique(found.serials.begin(), found.serials.end()), found.serials.end());
+  return std::move(found.serials);
 }
 
 }  // namespace weir

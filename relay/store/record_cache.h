@@ -14,6 +14,7 @@
 #include <memory>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "monitors/rocksdb_version.h"
 
@@ -51,6 +52,8 @@ class RecordCache {
   Pin Find(uint64_t serial) const;
   // Copies a record into the cache, which may drop it at any time.
   void Keep(uint64_t serial, std::string_view record) const;
+  // Returns the serials of the records in the cache, ascending. Goes through the whole cache, with the blocks.
+  std::vector<uint64_t> Serials() const;
 
  private:
   using CacheKey = std::array<char, 16>;  // has the length of the block keys of RocksDB

@@ -32,6 +32,8 @@ class RecordLookup {
   // Returns the record in the slot, or nullopt if the database has none. Must be called only after a successful Run.
   // The view is valid until LetGo.
   std::optional<std::string_view> Value(size_t slot) const { return values_[slot]; }
+  // Returns the serial that was added in the slot.
+  uint64_t serial(size_t slot) const { return serials_[slot]; }
   // Returns the number of events that were added since the last LetGo.
   size_t size() const { return serials_.size(); }
   // Forgets all events, and frees all blocks, records and memory.

@@ -11,6 +11,7 @@
 #include "relay/store/idle_merge.h"
 #include "relay/store/key_lookup.h"
 #include "relay/store/query.h"
+#include "relay/store/read_ahead.h"
 #include "relay/store/removal.h"
 #include "relay/store/rocksdb_edit.h"
 #include "relay/store/save_plan.h"
@@ -390,6 +391,12 @@ uint64_t RocksDbStore::RemovedBytes() const {
     if (puts > 0) removed += bytes * std::min(1.0, deletions / puts);
   }
   return static_cast<uint64_t>(removed);
+}
+
+std::vector<uint64_t> RocksDbStore::CachedRecords() const { return database_->record_cache().Serials(); }
+
+std::unique_ptr<ReadAhead> RocksDbStore::NewReadAhead(std::vector<uint64_t> serials) const {
+  return std::make_unique<ReadAhead>(*database_, std::move(serials));
 }
 
 rocksdb::DB* RocksDbStore::db() const { return database_->db(); }

@@ -64,6 +64,7 @@ struct StoreOptions {
 class Database;
 class Expiry;
 class IdleMerge;
+class ReadAhead;
 class Vanishing;
 class WalSync;
 struct Counters;
@@ -100,6 +101,12 @@ class RocksDbStore final : public EventStore {
   StoreSizes Sizes() const override;
   uint64_t RemovedBytes() const override;
   std::string loss() const override;
+
+  // Returns the serials of the records that are in memory because they were read, ascending. Takes about a millisecond
+  // for 10,000 of them.
+  std::vector<uint64_t> CachedRecords() const;
+  // Begins to read the records with these serials, ascending, into memory, with the index (read_ahead.h).
+  std::unique_ptr<ReadAhead> NewReadAhead(std::vector<uint64_t> serials) const;
 
   // Used by the throttle and its RocksDbMonitor, which must be destroyed before the store.
   rocksdb::DB* db() const;

@@ -57,7 +57,7 @@ ColumnFamilyOptions Levels(uint64_t write_buffer_bytes, int trigger) {
   family.max_bytes_for_level_base = static_cast<uint64_t>(trigger) * write_buffer_bytes;
   family.target_file_size_base = 2 * write_buffer_bytes;
   family.target_file_size_multiplier = 2;
-  // RocksDB's default since 8.4 sizes levels from the last one up, and then L1 does not match L0.
+  // RocksDB's default since 8.4 sizes levels from the last one up, and then the first one does not match L0.
   family.level_compaction_dynamic_level_bytes = false;
   family.soft_pending_compaction_bytes_limit = 4ull << 30;
   family.hard_pending_compaction_bytes_limit = 16ull << 30;
@@ -81,14 +81,27 @@ ColumnFamilyOptions EventsOptions(uint64_t write_buffer_bytes) {
   family.compression_per_level = {rocksdb::kLZ4Compression, rocksdb::kLZ4Compression, rocksdb::kZSTD};
   family.compression_opts.level = 1;
   BlockBasedTableOptions table = Table();
-  table.block_size = 8 << 10;
+  // A record that is looked up alone costs a block. With 8 KiB the first look-ups after a start take 1.2 to 1.6 times
+  // the processor time, and the database has 2 to 5 % fewer bytes.
+  table.block_size = 4 << 10;
   table.block_restart_interval = 1;  // records are found by bisection; keys of 8 bytes share no prefix
   family.table_factory.reset(rocksdb::NewBlockBasedTableFactory(table));
   return family;
 }
 
-ColumnFamilyOptions IndexOptions(uint64_t write_buffer_bytes, int trigger) {
+// A file of the index has two fifths of the bytes that its entries had in their buffer. So two buffers become one file,
+// which makes L0 about as large as L1; with one, a compaction rewrote 2.5 times what it added, and an event cost 4 %
+// more.
+//
+// A removed entry and the mark of its removal are as large as a live entry, and they stay until a compaction brings the
+// mark down to the last level. If the last level is hardly larger than the one above it, they may be half of the index:
+// after 2.8 million removals it had 893 MB instead of 437. A disk budget has no room for that, so with one
+// the last level always has about nine tenths of the index.
+ColumnFamilyOptions IndexOptions(uint64_t write_buffer_bytes, int trigger, bool has_disk_budget) {
   ColumnFamilyOptions family = Levels(write_buffer_bytes, trigger);
+  family.min_write_buffer_number_to_merge = 2;
+  family.max_write_buffer_number = 4;
+  family.level_compaction_dynamic_level_bytes = has_disk_budget;
   family.compression = rocksdb::kLZ4Compression;
   family.prefix_extractor = NewIndexPrefix();
   // Entries are inserted in the order of their keys, so the next one is a few steps from the last one of the same
@@ -105,8 +118,8 @@ ColumnFamilyOptions IndexOptions(uint64_t write_buffer_bytes, int trigger) {
 
 // A search reads the entries of a word, which is the prefix of their keys. The key of the state is shorter, and an
 // iterator with prefix_same_as_start that comes to it asks for its prefix.
-ColumnFamilyOptions SearchOptions(uint64_t write_buffer_bytes, int trigger) {
-  ColumnFamilyOptions family = IndexOptions(write_buffer_bytes, trigger);
+ColumnFamilyOptions SearchOptions(uint64_t write_buffer_bytes, int trigger, bool has_disk_budget) {
+  ColumnFamilyOptions family = IndexOptions(write_buffer_bytes, trigger, has_disk_budget);
   family.prefix_extractor.reset(rocksdb::NewCappedPrefixTransform(sizeof(uint64_t)));
   return family;
 }
@@ -140,10 +153,11 @@ std::vector<ColumnFamilyDescriptor> Families(const StoreOptions& options) {
   const uint64_t buffer = WriteBufferBytes(options);
   const uint64_t index_buffer = options.for_import ? buffer : buffer / 2;
   const int trigger = options.for_import ? kDeepTrigger : kUsualTrigger;
+  const bool has_disk_budget = options.max_disk_bytes > 0;
   return {ColumnFamilyDescriptor(rocksdb::kDefaultColumnFamilyName, FormatOptions()),
           ColumnFamilyDescriptor(std::string(kEventsFamily), EventsOptions(buffer)),
-          ColumnFamilyDescriptor(std::string(kIndexFamily), IndexOptions(index_buffer, trigger)),
-          ColumnFamilyDescriptor(std::string(kSearchFamily), SearchOptions(index_buffer, trigger))};
+          ColumnFamilyDescriptor(std::string(kIndexFamily), IndexOptions(index_buffer, trigger, has_disk_budget)),
+          ColumnFamilyDescriptor(std::string(kSearchFamily), SearchOptions(index_buffer, trigger, has_disk_budget))};
 }
 
 void Declare(SettingTable& table, StoreSettings& settings) {

@@ -1,4 +1,5 @@
 // Relays with which the operator has linked this one, and that flood it.
+#include <algorithm>
 #include <atomic>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -9,6 +10,7 @@
 #include <thread>
 
 #include "relay/nostr/signature.h"
+#include "tests/fixtures/eventually.h"
 #include "tests/hostile/attack.h"
 
 namespace weir {
@@ -98,6 +100,9 @@ std::string FloodingPeers(Arena& arena, double scale) {
   std::string file = "router:\n  peers:\n    relays:\n";
   for (const FloodingPeer& peer : peers) file += "      - \"" + peer.url() + "\"\n";
   WriteLinks(arena, file);
+  // On a busy machine the links are made late.
+  (void)Eventually(
+      [&] { return std::ranges::all_of(peers, [](const FloodingPeer& peer) { return peer.sent() > 0; }); });
   std::this_thread::sleep_for(Scaled(15s, scale) + 2s);
   WriteLinks(arena, "relay: {}\n");
   size_t sent = 0;

@@ -60,7 +60,10 @@ TEST_F(LocalDestinationTest, ImportsIntoTheDatabaseOfTheConfiguration) {
 TEST_F(LocalDestinationTest, StopDoesNotWaitForThePluginsAnswer) {
   RelayConfiguration configuration = Configuration();
   const std::string asked = directory_ / "asked";
-  configuration.plugins.write.command = "exec cat > " + asked;
+  // A plugin whose command names a file that changes is started anew, so the command does not name the output.
+  const std::string program = directory_ / "program";
+  std::ofstream(program) << "exec cat > " << asked;
+  configuration.plugins.write.command = "exec sh " + program;
   configuration.plugins.timeout = std::chrono::hours(1);
   Result<std::unique_ptr<Destination>> opened = OpenDatabaseDestination(configuration, {}, Count());
   ASSERT_TRUE(opened.ok()) << opened.status().message();

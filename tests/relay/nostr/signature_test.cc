@@ -4,6 +4,7 @@
 #include <rapidcheck/gtest.h>
 
 #include <cstring>
+#include <utility>
 
 #include "relay/nostr/event_parser.h"
 #include "tests/fixtures/has_text.h"
@@ -99,6 +100,24 @@ TEST(VerifySignature, AgreesWithBip340) {
   };
   for (const Vector& vector : vectors) {
     EXPECT_EQ(Verifies(vector.pubkey, vector.message, vector.signature), vector.good) << vector.what;
+  }
+}
+
+// Keys are kept in places by their last bytes.
+TEST(VerifySignature, KeysThatShareAPlaceAreNotTakenForEachOther) {
+  const Bytes32 message = Sha256("message");
+  for (uint64_t seed = 1; seed <= 40; ++seed) {
+    const Signer signer(seed);
+    const std::string key = ToHex(signer.pubkey()), text = ToHex(message);
+    const Signature bytes = signer.Sign(message);
+    const std::string signature = ToHex(bytes.data(), bytes.size());
+    EXPECT_TRUE(Verifies(key, text, signature));
+    for (const char digit : {'0', '1', '2', '3', '4', '5', '6', '7'}) {
+      std::string other = key;
+      if (std::exchange(other[5], digit) == digit) continue;
+      EXPECT_FALSE(Verifies(other, text, signature)) << other;
+      EXPECT_TRUE(Verifies(key, text, signature));
+    }
   }
 }
 

@@ -15,6 +15,7 @@
 #include "relay/store/store_check.h"
 #include "rocksdb/db.h"
 #include "tests/fixtures/random_nostr.h"
+#include "tests/relay/store/damaged_block.h"
 #include "tests/relay/store/store_fixture.h"
 
 namespace weir {
@@ -64,13 +65,6 @@ TEST(Damage, CountersThatWouldGiveSerialsAgainAreRefused) {
   EXPECT_FALSE(ReadCounters(WriteCounters({.events = 6, .last_serial = 5}), &counters));
 }
 
-void FlipByte(const std::filesystem::path& path, std::streamoff at) {
-  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
-  file.seekg(at);
-  const char byte = static_cast<char>(~file.get());
-  file.seekp(at).put(byte);
-}
-
 // Copies a store as it is found after the machine was switched off. Returns its newest write-ahead log.
 std::filesystem::path CrashImage(const RocksDbStore& store, const std::filesystem::path& to) {
   std::filesystem::copy(store.db()->GetName(), to, std::filesystem::copy_options::recursive);
@@ -108,20 +102,6 @@ TEST(Damage, StoreAndCheckReportAWriteAheadLogReadInPart) {
     EXPECT_EQ(later->loss(), "") << "it was said at the start before";
     EXPECT_EQ(CheckStore(*later).value().clean(), !is_damaged) << "RocksDB's own log still tells";
   }
-}
-
-// Closes a store, damages the first block of its records on the disk, and opens it again.
-std::unique_ptr<RocksDbStore> WithADamagedBlock(std::unique_ptr<RocksDbStore> store, const StoreOptions& options) {
-  EXPECT_TRUE(store->Flush().ok());
-  std::vector<rocksdb::LiveFileMetaData> files;
-  store->db()->GetLiveFilesMetaData(&files);
-  const auto records =
-      std::ranges::find(files, std::string(kEventsFamily), &rocksdb::LiveFileMetaData::column_family_name);
-  if (records == files.end()) return nullptr;
-  const std::string path = records->db_path + records->name;
-  store.reset();
-  FlipByte(path, 100);
-  return MustOpen(options);
 }
 
 TEST(Damage, ADamagedBlockOfRecordsStopsNoRemovalAndNoSave) {

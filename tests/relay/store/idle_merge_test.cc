@@ -78,6 +78,23 @@ TEST_F(IdleMergeTest, AFileThatIsTakenBeginsTheWaitAnew) {
   EXPECT_EQ(Trigger(), kUsual);
 }
 
+// On a busy relay files come and go, and their number may be the same at each look.
+TEST_F(IdleMergeTest, AFileThatTakesThePlaceOfAnotherBeginsTheWaitAnew) {
+  ASSERT_TRUE(store_->db()->SetOptions(Events(), {{"disable_auto_compactions", "true"}}).ok());
+  AddAFile();
+  for (int look = 0; look < 3 * IdleMerge::kQuietLooks; ++look) {
+    AddAFile();
+    rocksdb::ColumnFamilyMetaData family;
+    store_->db()->GetColumnFamilyMetaData(Events(), &family);
+    std::vector<std::string> moved = {family.levels[0].files.back().name};
+    for (const rocksdb::SstFileMetaData& file : family.levels[1].files) moved.push_back(file.name);
+    ASSERT_TRUE(store_->db()->CompactFiles(rocksdb::CompactionOptions(), Events(), moved, 1).ok());
+    ASSERT_EQ(FilesIn(0), 1);
+    Look(1);
+    EXPECT_EQ(Trigger(), kUsual);
+  }
+}
+
 TEST_F(IdleMergeTest, AFileThatIsAddedEndsTheMerging) {
   ASSERT_TRUE(store_->db()->SetOptions(Events(), {{"disable_auto_compactions", "true"}}).ok());
   AddAFile();

@@ -230,10 +230,26 @@ TEST_F(Opening, WithoutALimiterRocksDbKeepsItsOwnBrakes) {
       EXPECT_EQ(open.level0_slowdown_writes_trigger, (controlled ? 7 : 3) * trigger) << family->GetName();
       EXPECT_EQ(open.level0_stop_writes_trigger, (controlled ? 9 : 5) * trigger);
       EXPECT_EQ(open.soft_pending_compaction_bytes_limit, (controlled ? 32ull : 4ull) << 30);
-      EXPECT_EQ(open.max_write_buffer_number, controlled ? 4 : 2);
+      const bool merges = family->GetName() == kIndexFamily;
+      EXPECT_EQ(open.min_write_buffer_number_to_merge, merges ? 2 : 1);
+      EXPECT_EQ(open.max_write_buffer_number, (controlled ? 4 : 2) + (merges ? 2 : 0));
       EXPECT_EQ(store->prepared().geometry.at(family->GetName()).brakes_moved, controlled);
     }
   }
+}
+
+// A database may get a budget and lose it again.
+TEST_F(Opening, WithADiskBudgetTheLastLevelHasMostOfTheIndex) {
+  for (const uint64_t budget : {0ull, 2'000'000'000ull, 0ull}) {
+    StoreOptions options = SmallStore(path_);
+    options.max_disk_bytes = budget;
+    const auto store = MustOpen(options);
+    SaveAll(*store, {Plain(Author(1), budget / 1'000'000 + StoredIds(*store).size(), 1)});
+    for (rocksdb::ColumnFamilyHandle* family : store->families())
+      EXPECT_EQ(store->db()->GetOptions(family).level_compaction_dynamic_level_bytes,
+                budget > 0 && family->GetName() == kIndexFamily);
+  }
+  EXPECT_EQ(StoredIds(*MustOpen(SmallStore(path_))).size(), 3U);
 }
 
 }  // namespace
